@@ -1,0 +1,115 @@
+"""FLOPs and bytes of the lesson's workloads against arithmetic done by hand."""
+
+import pytest
+
+from wallsite import workload
+
+
+def test_square_fp32_gemm_has_intensity_n_over_6():
+    work = workload.gemm(4096, 4096, 4096, element_bytes=4)
+    assert work.flops == 2 * 4096**3 == 137_438_953_472
+    assert work.traffic == 3 * 4096 * 4096 * 4 == 201_326_592
+    assert work.intensity == pytest.approx(4096 / 6)  # 682.7
+
+
+def test_gemv_has_intensity_of_half_in_fp32_and_one_in_bf16():
+    assert workload.gemv(8192, 8192, 4).intensity == pytest.approx(0.5, rel=1e-3)
+    assert workload.gemv(8192, 8192, 2).intensity == pytest.approx(1.0, rel=1e-3)
+
+
+def test_kv_cache_of_llama_2_70b_at_2048_tokens_is_640_mib():
+    # What llama.cpp prints: 80 layers, 8 KV heads of 128, 2048 tokens, 2 bytes, K and V.
+    per_token = workload.kv_bytes_per_token(80, 8, 128)
+    assert per_token * 2048 == 640 * 2**20 == 671_088_640
+
+
+def test_kv_cache_of_llama_3_8b_is_128_kib_a_token():
+    assert workload.kv_bytes_per_token(32, 8, 128) == 128 * 2**10
+
+
+@pytest.mark.parametrize(("weight_bytes", "intensity"), [(2, 1), (1, 2), (0.5, 4)])
+def test_decode_at_batch_1(weight_bytes, intensity):
+    assert workload.decode(7e9, weight_bytes=weight_bytes).intensity == intensity
+
+
+def test_batch_multiplies_intensity_until_the_cache_caps_it():
+    assert workload.decode(7e9, batch=32).intensity == 32
+    # Llama 3 8B, 4096 tokens: 16.06e9 FLOP against 0.537 GB of cache a sequence: cap near 30.
+    huge = workload.decode(8.03e9, batch=100_000, context=4096, kv_per_token=128 * 2**10)
+    assert huge.intensity == pytest.approx(16.06e9 / (4096 * 131072), rel=0.01)
+    assert huge.intensity == pytest.approx(29.9, abs=0.1)
+
+
+def test_prefill_intensity_is_about_its_tokens():
+    assert workload.prefill(7e9, 2048).intensity == 2048
+    with_cache = workload.prefill(8.03e9, 2048, kv_per_token=128 * 2**10)
+    assert with_cache.traffic == 16.06e9 + 2048 * 131072
+
+
+def test_decode_floor_of_7b_in_bf16():
+    for bandwidth, milliseconds in [(3.35e12, 4.18), (4.8e12, 2.92), (7.7e12, 1.82), (8e12, 1.75)]:
+        floor = workload.decode_floor(7e9, bandwidth)
+        assert floor * 1e3 == pytest.approx(milliseconds, abs=0.005)
+    # FP8 weights: half the bytes, at most twice the speed.
+    assert workload.decode_floor(7e9, 3.35e12, weight_bytes=1) == pytest.approx(2.09e-3, abs=5e-6)
+
+
+def test_critical_batch_is_the_ridge_point_for_bf16_and_half_of_it_for_bytes():
+    assert workload.critical_batch(989.4e12, 3.35e12) == pytest.approx(295.3, abs=0.05)
+    assert workload.critical_batch(989.4e12, 3.35e12, 1) == pytest.approx(147.7, abs=0.05)
+
+
+def test_decode_attention_intensity_is_twice_the_group_over_the_bytes():
+    assert workload.decode_attention_intensity(1) == 1
+    assert workload.decode_attention_intensity(4) == 4
+    assert workload.decode_attention_intensity(8, 1) == 16
+
+
+def test_training_flops_of_gpt_3():
+    # 6 · 175e9 · 300e9 = 3.15e23, the paper's 3.14e23.
+    assert workload.training_flops(175e9, 300e9) == pytest.approx(3.15e23)
+
+
+def test_training_time():
+    # 3.15e23 FLOP on one A100 (312 TFLOP/s) at 40 %: 80 years.
+    one = workload.training_time(3.15e23, 312e12, 0.4)
+    assert one / (365.25 * 86400) == pytest.approx(80.0, abs=0.05)
+    assert workload.training_time(3.15e23, 312e12, 0.4, chips=1024) == pytest.approx(one / 1024)
+
+
+@pytest.mark.parametrize(("acceptance", "tokens"), [(0.8, 3.36), (0.6, 2.31), (0, 1), (1, 5)])
+def test_speculative_tokens_for_four_drafted(acceptance, tokens):
+    assert workload.speculative_tokens(acceptance, 4) == pytest.approx(tokens, abs=0.005)
+
+
+def test_moe_touches_more_experts_as_the_batch_grows():
+    # DeepSeek-V3 at one byte a weight: 17 GB shared, 654 GB routed, 8 of 256.
+    touched = [workload.moe_params_touched(17e9, 654e9, 256, 8, batch) for batch in (1, 10, 32)]
+    assert touched == pytest.approx([37.4e9, 195e9, 434e9], rel=0.005)
+
+
+def test_tensor_parallel_bytes():
+    # 8 · 1 · 2048 · 4096 · 7/8 elements of two bytes: 117.4 MB a layer.
+    assert workload.tensor_parallel_bytes(1, 2048, 4096, 8) == pytest.approx(117.44e6, rel=1e-4)
+    assert workload.tensor_parallel_bytes(1, 2048, 4096, 1) == 0
+
+
+@pytest.mark.parametrize("bad", [0, -1, float("nan"), float("inf"), 1.5, None])
+def test_counts_must_be_whole_and_positive(bad):
+    with pytest.raises(ValueError, match=r"^m must be a whole number, 1 or above"):
+        workload.gemm(bad, 1, 1)
+    with pytest.raises(ValueError, match=r"^batch must be a whole number"):
+        workload.decode(7e9, batch=bad)
+    with pytest.raises(ValueError, match=r"^kv_heads must be a whole number"):
+        workload.kv_bytes_per_token(1, bad, 1)
+
+
+def test_wrong_units_are_refused():
+    with pytest.raises(ValueError, match=r"^bandwidth must be in byte/s, got 3\.35"):
+        workload.decode_floor(7e9, 3.35)
+    with pytest.raises(ValueError, match=r"^mfu must be a fraction from 0 to 1, got 40"):
+        workload.training_time(1e20, 312e12, 40)
+    with pytest.raises(ValueError, match=r"^acceptance must be a fraction"):
+        workload.speculative_tokens(80, 4)
+    with pytest.raises(ValueError, match=r"^chosen must be at most experts \(8\), got 9"):
+        workload.moe_params_touched(0, 1e9, 8, 9, 1)

@@ -1,0 +1,101 @@
+"""The roofline model: two ceilings and the point where they meet.
+
+A kernel that performs ``flops`` operations and moves ``traffic`` bytes cannot finish before the
+slower of two things is done: the arithmetic, at the chip's peak, and the moving, at its memory
+bandwidth. Everything on this page follows from that one sentence.
+
+Units: FLOP, byte, s, FLOP/s, byte/s and FLOP/byte throughout. Peaks are dense.
+
+Source: Williams, Waterman, Patterson, "Roofline: An Insightful Visual Performance Model for
+Multicore Architectures", CACM 52(4), 2009.
+"""
+
+from __future__ import annotations
+
+from wallsite._checks import not_negative, positive, rate
+
+
+def ridge_point(peak: float, bandwidth: float) -> float:
+    """Arithmetic intensity, in FLOP/byte, at which the two ceilings meet.
+
+    Below it a kernel waits for memory, above it for arithmetic. It is a property of the machine
+    and the data type, never of the kernel.
+
+    Args:
+        peak: dense peak for the data type, FLOP/s.
+        bandwidth: memory bandwidth, byte/s.
+
+    Raises:
+        ValueError: an argument is not a finite number above zero, or a rate lacks its prefix.
+    """
+    rate(peak=peak, bandwidth=bandwidth)
+    return peak / bandwidth
+
+
+def attainable(intensity: float, peak: float, bandwidth: float) -> float:
+    """Attainable performance, in FLOP/s, at an arithmetic intensity: ``min(peak, I · bandwidth)``.
+
+    An upper bound. A real kernel reaches some fraction of it.
+
+    Raises:
+        ValueError: an argument is not a finite number above zero, or a rate lacks its prefix.
+    """
+    positive(intensity=intensity)
+    rate(peak=peak, bandwidth=bandwidth)
+    return min(peak, intensity * bandwidth)
+
+
+def bound(intensity: float, peak: float, bandwidth: float) -> str:
+    """Which ceiling limits a kernel: ``"memory"`` left of the ridge point, else ``"compute"``.
+
+    Raises:
+        ValueError: an argument is not a finite number above zero, or a rate lacks its prefix.
+    """
+    positive(intensity=intensity)
+    return "memory" if intensity < ridge_point(peak, bandwidth) else "compute"
+
+
+def time_floor(flops: float, traffic: float, peak: float, bandwidth: float) -> float:
+    """Least time, in seconds, for a kernel: the longer of its arithmetic and its traffic.
+
+    It assumes perfect overlap of the two and full use of the longer one, so a kernel cannot be
+    faster than this; it says nothing about how close a kernel comes.
+
+    Args:
+        flops: operations, FLOP.
+        traffic: bytes moved between memory and chip, reads and writes added.
+        peak: dense peak, FLOP/s.
+        bandwidth: memory bandwidth, byte/s.
+
+    Raises:
+        ValueError: ``flops`` or ``traffic`` is negative, or a rate is not above zero.
+    """
+    not_negative(flops=flops, traffic=traffic)
+    rate(peak=peak, bandwidth=bandwidth)
+    return max(flops / peak, traffic / bandwidth)
+
+
+def mfu(flops: float, seconds: float, peak: float) -> float:
+    """Model FLOPs utilisation: useful FLOP/s as a fraction of the dense peak.
+
+    ``flops`` counts what the model's mathematics needs, not what recomputation adds.
+
+    Raises:
+        ValueError: an argument is not a finite number above zero, or a rate lacks its prefix.
+
+    Source: Chowdhery et al., "PaLM", 2022, appendix B.
+    """
+    positive(flops=flops, seconds=seconds)
+    rate(peak=peak)
+    return flops / seconds / peak
+
+
+def mbu(traffic: float, seconds: float, bandwidth: float) -> float:
+    """Model bandwidth utilisation: bytes that had to move, per second, as a fraction of peak.
+
+    Raises:
+        ValueError: an argument is not a finite number above zero, or a rate lacks its prefix.
+    """
+    positive(traffic=traffic, seconds=seconds)
+    rate(bandwidth=bandwidth)
+    return traffic / seconds / bandwidth

@@ -1,0 +1,138 @@
+"""Units, and the one rounding rule of the project.
+
+Inside the package every quantity is in SI base units: FLOP/s, byte/s, byte, s, J, W. Prefixes
+appear only where a number is written for a person, and this module is where they are written.
+``GB`` is 10**9 bytes and ``GiB`` is 2**30; the two never stand for each other.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from decimal import ROUND_HALF_UP, Decimal
+from typing import NamedTuple
+
+_METRIC = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "Z": 1e21}
+_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
+_SMALL = {"": 1.0, "m": 1e-3, "µ": 1e-6, "n": 1e-9, "p": 1e-12}
+
+
+class Unit(NamedTuple):
+    """A unit of measurement: its size in SI base units, and what it measures."""
+
+    scale: float
+    dimension: str
+
+
+def _build() -> dict[str, Unit]:
+    units: dict[str, Unit] = {}
+    for prefix, size in _METRIC.items():
+        units[f"{prefix}FLOP/s"] = Unit(size, "FLOP/s")
+        units[f"{prefix}OP/s"] = Unit(size, "FLOP/s")  # integer operations share the axis
+        units[f"{prefix}FLOP"] = Unit(size, "FLOP")
+        units[f"{prefix}B/s"] = Unit(size, "byte/s")
+        units[f"{prefix}B"] = Unit(size, "byte")
+        units[f"{prefix}b/s"] = Unit(size / 8, "byte/s")
+        units[f"{prefix}W"] = Unit(size, "W")
+    for prefix, size in _BINARY.items():
+        units[f"{prefix}B"] = Unit(size, "byte")
+        units[f"{prefix}B/s"] = Unit(size, "byte/s")
+    for prefix, size in _SMALL.items():
+        units[f"{prefix}s"] = Unit(size, "s")
+        units[f"{prefix}J"] = Unit(size, "J")
+    units |= {
+        "byte": Unit(1.0, "byte"),
+        "bytes": Unit(1.0, "byte"),
+        "bit": Unit(1 / 8, "byte"),
+        "bits": Unit(1 / 8, "byte"),
+        "byte/s": Unit(1.0, "byte/s"),
+        "FLOPs": Unit(1.0, "FLOP"),
+        "FLOP/byte": Unit(1.0, "FLOP/byte"),
+        "V": Unit(1.0, "V"),
+        "GT/s": Unit(1e9, "transfer/s"),
+        "MHz": Unit(1e6, "Hz"),
+        "GHz": Unit(1e9, "Hz"),
+        "GPU·h": Unit(3600.0, "s"),
+    }
+    for seconds, words in {
+        60.0: ("min", "minutes", "minute", "分钟"),
+        3600.0: ("h", "hours", "hour", "小时"),
+        86400.0: ("d", "days", "day", "天"),
+        365.25 * 86400.0: ("years", "year", "年"),
+        1.0: ("seconds", "second", "秒"),
+    }.items():
+        units |= {word: Unit(seconds, "s") for word in words}
+    # Plain counts and ratios. The words after a count name what is counted.
+    for scale, words in {
+        1.0: ("", "×", "倍", "tokens", "token", "GPUs", "卡", "张", "个", "次", "layers", "层"),
+        0.01: ("%",),
+        1e3: ("thousand",),
+        1e4: ("万",),
+        1e6: ("million",),
+        1e8: ("亿",),
+        1e9: ("B params", "billion"),
+        1e12: ("万亿", "trillion"),
+    }.items():
+        units |= {word: Unit(scale, "1") for word in words}
+    units["tokens/s"] = units["token/s"] = Unit(1.0, "token/s")
+    units["ms/token"] = units["ms/tok"] = Unit(1e-3, "s")
+    return units
+
+
+UNITS = _build()
+
+
+def unit(name: str) -> Unit:
+    """Look up a unit by the way it is written.
+
+    Raises:
+        ValueError: the unit is not known; the message lists near matches.
+    """
+    try:
+        return UNITS[name]
+    except KeyError:
+        near = difflib.get_close_matches(name, UNITS, n=4, cutoff=0.5)
+        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        raise ValueError(f"unknown unit {name!r}{hint}") from None
+
+
+def scale(name: str) -> float:
+    """Size of a unit in SI base units: ``scale("TB/s") == 1e12`` byte/s.
+
+    Raises:
+        ValueError: the unit is not known.
+    """
+    return unit(name).scale
+
+
+def round_half_away(value: float, digits: int) -> Decimal:
+    """Round to ``digits`` decimals, ties away from zero, as people do by hand.
+
+    Python's own ``round`` sends ties to the even digit (281.25 → 281.2) and JavaScript sends
+    them away from zero (281.3); exact ridge points such as 281.25, 312.5 and 562.5 are ties, so
+    the page, the tests and the browser need one rule. The value is first read to twelve
+    significant digits, so that 2.675, stored as 2.67499…, is the tie its author wrote.
+
+    Raises:
+        ValueError: the value is NaN or infinite.
+    """
+    if not math.isfinite(value):
+        raise ValueError(f"cannot round {value!r}: it is not a finite number")
+    return Decimal(f"{value:.12g}").quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+
+
+def format_number(value: float, digits: int = 0) -> str:
+    """Write a number with ``digits`` decimals and commas between thousands: ``5,294``.
+
+    Four-digit integers keep their comma too, so that columns line up.
+    """
+    return f"{round_half_away(value, digits):,}"
+
+
+def format_quantity(value: float, name: str, digits: int = 0) -> str:
+    """Write an SI value in the named unit: ``format_quantity(3.35e12, "TB/s", 2)`` → 3.35 TB/s.
+
+    ``%`` and ``×`` stand close to their number, every other unit after a space.
+    """
+    gap = "" if name in {"%", "×", "", "倍"} else " "
+    return f"{format_number(value / scale(name), digits)}{gap}{name}"

@@ -1,0 +1,279 @@
+"""What a piece of work asks of a machine: FLOPs, bytes, and their quotient.
+
+Each function counts by hand-checkable rules: a multiply-add is two FLOPs; every operand is read
+once and every result written once (perfect reuse on the chip), so the traffic is the least that
+any implementation can have and the arithmetic intensity the most.
+
+Units: FLOP, byte, s. ``element_bytes`` is the size of one stored element (bf16: 2).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from wallsite._checks import count, fraction, not_negative, positive, rate
+
+# Bytes that one stored element takes. Scales of block formats (MXFP4, NVFP4) are not counted.
+ELEMENT_BYTES = {
+    "fp64": 8.0,
+    "fp32": 4.0,
+    "tf32": 4.0,
+    "bf16": 2.0,
+    "fp16": 2.0,
+    "fp8": 1.0,
+    "int8": 1.0,
+    "fp4": 0.5,
+    "int4": 0.5,
+}
+
+
+class Work(NamedTuple):
+    """FLOPs to perform and bytes to move."""
+
+    flops: float
+    traffic: float
+
+    @property
+    def intensity(self) -> float:
+        """Arithmetic intensity, FLOP/byte."""
+        return self.flops / self.traffic
+
+
+def gemm(m: int, n: int, k: int, element_bytes: float = 2.0) -> Work:
+    """Matrix times matrix, ``C[m,n] = A[m,k] · B[k,n]``: ``2mnk`` FLOPs, three matrices moved.
+
+    For square matrices of fp32 the intensity is n/6 FLOP/byte.
+
+    Raises:
+        ValueError: a dimension is not a whole number above zero.
+    """
+    count(m=m, n=n, k=k)
+    positive(element_bytes=element_bytes)
+    return Work(2.0 * m * n * k, element_bytes * (m * k + k * n + m * n))
+
+
+def gemv(m: int, k: int, element_bytes: float = 2.0) -> Work:
+    """Matrix times vector, ``y[m] = A[m,k] · x[k]``: every weight read for one multiply-add.
+
+    The intensity tends to 2 / element_bytes: 1 FLOP/byte in bf16, 0.5 in fp32.
+
+    Raises:
+        ValueError: a dimension is not a whole number above zero.
+    """
+    return gemm(m, 1, k, element_bytes)
+
+
+def kv_bytes_per_token(
+    layers: int, kv_heads: int, head_dim: int, element_bytes: float = 2.0
+) -> float:
+    """Bytes of key and value that one token leaves in the cache: ``2 · L · h_kv · d · b``.
+
+    With grouped-query attention ``kv_heads`` is the number of groups, not of query heads.
+
+    Raises:
+        ValueError: a count is not a whole number above zero.
+    """
+    count(layers=layers, kv_heads=kv_heads, head_dim=head_dim)
+    positive(element_bytes=element_bytes)
+    return 2.0 * layers * kv_heads * head_dim * element_bytes
+
+
+def decode(
+    params: float,
+    batch: int = 1,
+    context: int = 0,
+    kv_per_token: float = 0.0,
+    weight_bytes: float = 2.0,
+) -> Work:
+    """One decode step: ``batch`` sequences gain one token each.
+
+    The weights are read once for the whole batch. Each sequence also reads its own cache, which
+    no batch shares, so intensity does not grow with the batch without end: its limit is
+    ``2 · params / (context · kv_per_token)``. Attention's own FLOPs, a few per cent at short
+    context, are left out.
+
+    Args:
+        params: parameters that one token uses (for a mixture of experts, the active ones).
+        batch: sequences decoded together.
+        context: tokens already in each sequence's cache.
+        kv_per_token: bytes of cache for each token, see `kv_bytes_per_token`.
+        weight_bytes: bytes for each stored weight.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    positive(params=params, weight_bytes=weight_bytes)
+    count(batch=batch)
+    not_negative(context=context, kv_per_token=kv_per_token)
+    return Work(2.0 * params * batch, params * weight_bytes + batch * context * kv_per_token)
+
+
+def prefill(
+    params: float,
+    tokens: int,
+    batch: int = 1,
+    kv_per_token: float = 0.0,
+    weight_bytes: float = 2.0,
+) -> Work:
+    """Read a prompt of ``tokens`` tokens: one pass over the weights serves all of them.
+
+    The cache is written once. Activations and attention scores, which a fused kernel keeps on
+    the chip, are not counted.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    positive(params=params, weight_bytes=weight_bytes)
+    count(tokens=tokens, batch=batch)
+    not_negative(kv_per_token=kv_per_token)
+    return Work(
+        2.0 * params * tokens * batch,
+        params * weight_bytes + batch * tokens * kv_per_token,
+    )
+
+
+def decode_floor(
+    params: float,
+    bandwidth: float,
+    weight_bytes: float = 2.0,
+    kv_bytes: float = 0.0,
+) -> float:
+    """Least time, in seconds, for one token at batch 1: all bytes read ÷ bandwidth.
+
+    Args:
+        params: parameters read for a token.
+        bandwidth: memory bandwidth, byte/s; of k chips under tensor parallelism, k times one's.
+        weight_bytes: bytes for each stored weight.
+        kv_bytes: bytes of cache read for the token.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    positive(params=params, weight_bytes=weight_bytes)
+    not_negative(kv_bytes=kv_bytes)
+    rate(bandwidth=bandwidth)
+    return (params * weight_bytes + kv_bytes) / bandwidth
+
+
+def critical_batch(peak: float, bandwidth: float, weight_bytes: float = 2.0) -> float:
+    """Tokens a weight matrix must serve in one pass to leave the memory-bound side.
+
+    The ridge point times half the bytes of a weight, since each weight does two FLOPs a token.
+    It speaks of the weights alone: the KV cache does not share.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    rate(peak=peak, bandwidth=bandwidth)
+    positive(weight_bytes=weight_bytes)
+    return peak / bandwidth * weight_bytes / 2.0
+
+
+def decode_attention_intensity(group: int, kv_element_bytes: float = 2.0) -> float:
+    """FLOP/byte of decode attention: ``2 · group / kv_element_bytes``, at any batch.
+
+    ``group`` query heads share one KV head (1 for multi-head attention). Each cached element
+    feeds one multiply-add for each of them.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    count(group=group)
+    positive(kv_element_bytes=kv_element_bytes)
+    return 2.0 * group / kv_element_bytes
+
+
+def training_flops(active_params: float, tokens: float) -> float:
+    """FLOPs to train on ``tokens`` tokens: 6 · N · D, two forward and four backward.
+
+    Attention's quadratic term and recomputation are left out. For a mixture of experts N is the
+    active parameters.
+
+    Raises:
+        ValueError: an argument is not a finite number above zero.
+
+    Source: Kaplan et al., "Scaling Laws for Neural Language Models", 2020, section 2.1.
+    """
+    positive(active_params=active_params, tokens=tokens)
+    return 6.0 * active_params * tokens
+
+
+def training_time(flops: float, peak: float, mfu: float, chips: int = 1) -> float:
+    """Seconds to perform ``flops`` on ``chips`` chips at a model FLOPs utilisation.
+
+    Raises:
+        ValueError: an argument is out of range; ``mfu`` is a fraction.
+    """
+    positive(flops=flops, mfu=mfu)
+    fraction(mfu=mfu)
+    rate(peak=peak)
+    count(chips=chips)
+    return flops / (peak * mfu * chips)
+
+
+def speculative_tokens(acceptance: float, drafted: int) -> float:
+    """Expected tokens from one pass that checks ``drafted`` tokens: (1 − a^(k+1)) / (1 − a).
+
+    The pass always yields one token of its own; the drafted ones count until the first that is
+    rejected. The cost of drafting is not included.
+
+    Args:
+        acceptance: chance that a drafted token is accepted, 0 to 1.
+        drafted: tokens drafted for each pass, k.
+
+    Raises:
+        ValueError: an argument is out of range.
+
+    Source: Leviathan, Kalman, Matias, "Fast Inference from Transformers via Speculative
+    Decoding", 2023, equation 1.
+    """
+    fraction(acceptance=acceptance)
+    count(0, drafted=drafted)
+    if acceptance == 1:
+        return drafted + 1.0
+    return (1 - acceptance ** (drafted + 1)) / (1 - acceptance)
+
+
+def moe_params_touched(
+    shared: float, routed: float, experts: int, chosen: int, batch: int
+) -> float:
+    """Parameters of a mixture of experts that one decode step reads, routing taken as uniform.
+
+    ``shared + routed · (1 − (1 − k/E)^B)``: more sequences touch more experts, so a batch does
+    not share the weights as it does in a dense model.
+
+    Args:
+        shared: parameters that every token uses.
+        routed: parameters of all routed experts.
+        experts: routed experts in a layer, E.
+        chosen: experts that a token is sent to, k.
+        batch: tokens in the step, B.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    not_negative(shared=shared)
+    positive(routed=routed)
+    count(experts=experts, chosen=chosen, batch=batch)
+    if chosen > experts:
+        raise ValueError(f"chosen must be at most experts ({experts}), got {chosen!r}")
+    return shared + routed * (1 - (1 - chosen / experts) ** batch)
+
+
+def tensor_parallel_bytes(
+    batch: int, sequence: int, hidden: int, ranks: int, element_bytes: float = 2.0
+) -> float:
+    """Bytes each rank sends for one transformer layer in a training step under tensor parallelism.
+
+    Two all-reduces forward and two backward of a ``batch · sequence · hidden`` activation:
+    ``8 · b · s · h · (t − 1) / t`` elements.
+
+    Raises:
+        ValueError: an argument is out of range.
+
+    Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters
+    Using Megatron-LM", 2021, section 3.2.
+    """
+    count(batch=batch, sequence=sequence, hidden=hidden, ranks=ranks)
+    positive(element_bytes=element_bytes)
+    return 8.0 * batch * sequence * hidden * (ranks - 1) / ranks * element_bytes
