@@ -1,0 +1,163 @@
+"""Hardware, links, models and energies, each number with its unit, kind and source.
+
+Nothing is read on import. The first lookup reads the file it needs, and keeps it::
+
+    from wallsite import tables
+
+    h100 = tables.accelerator("H100 SXM")
+    h100.peak("bf16").si          # 9.894e14 FLOP/s, dense
+    h100.bandwidth.sources        # ids for tables.source
+    tables.link("nvlink4").bandwidth   # per direction; .both is twice that
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+
+from wallsite.tables import load
+from wallsite.tables.entry import DataError
+from wallsite.tables.names import UnknownName, find
+from wallsite.tables.schema import Accelerator, Link, Model, Source, Term, Value
+
+__all__ = [
+    "Accelerator",
+    "DataError",
+    "Link",
+    "Model",
+    "Source",
+    "Term",
+    "UnknownName",
+    "Value",
+    "accelerator",
+    "accelerators",
+    "energies",
+    "energy",
+    "glossary",
+    "link",
+    "links",
+    "model",
+    "models",
+    "quantities",
+    "quantity",
+    "source",
+    "sources",
+]
+
+
+def accelerator(name: str) -> Accelerator:
+    """Look up a device by id, name or alias.
+
+    Raises:
+        UnknownName: no such device; the message lists near matches.
+    """
+    return find("device", name, accelerators(), _device_spellings())
+
+
+def link(name: str) -> Link:
+    """Look up a link by id, name or alias.
+
+    Raises:
+        UnknownName: no such link; the message lists near matches.
+    """
+    return find("link", name, links(), _link_spellings())
+
+
+def model(name: str) -> Model:
+    """Look up a model by id, name or alias.
+
+    Raises:
+        UnknownName: no such model; the message lists near matches.
+    """
+    return find("model", name, models(), _model_spellings())
+
+
+def energy(name: str) -> Value:
+    """Look up the energy of one operation or memory access.
+
+    Raises:
+        UnknownName: no such energy; the message lists near matches.
+    """
+    return find("energy", name, energies(), {key.casefold(): key for key in energies()})
+
+
+def quantity(name: str) -> Value:
+    """Look up a number that belongs to a page: an assumption or a published measurement.
+
+    Raises:
+        UnknownName: no such quantity; the message lists near matches.
+    """
+    return find("quantity", name, quantities(), {key.casefold(): key for key in quantities()})
+
+
+def source(name: str) -> Source:
+    """Look up a document by its id.
+
+    Raises:
+        UnknownName: no such source; the message lists near matches.
+    """
+    return find("source", name, sources(), {key.casefold(): key for key in sources()})
+
+
+@cache
+def accelerators() -> Mapping[str, Accelerator]:
+    """All devices by id, in the order of the file: by vendor, then by generation."""
+    file = "accelerators.toml"
+    return MappingProxyType(load.read_accelerators(load.text(file), file, sources(), links()))
+
+
+@cache
+def links() -> Mapping[str, Link]:
+    """All links by id."""
+    file = "links.toml"
+    return MappingProxyType(load.read_links(load.text(file), file, sources()))
+
+
+@cache
+def models() -> Mapping[str, Model]:
+    """All models by id, oldest first."""
+    file = "models.toml"
+    return MappingProxyType(load.read_models(load.text(file), file, sources()))
+
+
+@cache
+def energies() -> Mapping[str, Value]:
+    """Energy of one operation or one 64-bit access, by id."""
+    file = "energy.toml"
+    return MappingProxyType(load.read_energies(load.text(file), file, sources()))
+
+
+@cache
+def quantities() -> Mapping[str, Value]:
+    """The pages' own numbers by id, from every file of ``quantities/``."""
+    return MappingProxyType(load.read_quantities(load.texts("quantities"), sources()))
+
+
+@cache
+def sources() -> Mapping[str, Source]:
+    """All documents by id."""
+    file = "sources.toml"
+    return MappingProxyType(load.read_sources(load.text(file), file))
+
+
+@cache
+def glossary() -> tuple[Term, ...]:
+    """The glossary's terms, in the order of the file."""
+    file = "glossary.toml"
+    return tuple(load.read_terms(load.text(file), file).values())
+
+
+@cache
+def _device_spellings() -> Mapping[str, str]:
+    return load.spellings(accelerators())
+
+
+@cache
+def _link_spellings() -> Mapping[str, str]:
+    return load.spellings(links())
+
+
+@cache
+def _model_spellings() -> Mapping[str, str]:
+    return load.spellings(models())

@@ -1,0 +1,226 @@
+"""Read the data files and build the objects of `wallsite.tables.schema`.
+
+A data file is TOML: one table per thing, one inline table per value::
+
+    [h100-sxm]
+    name      = "H100 SXM5"
+    bandwidth = { value = 3.35, unit = "TB/s", kind = "vendor", source = "nvidia-h100-datasheet" }
+
+Whatever is wrong in one is reported by file, entry and field. The ``read_…`` functions take text,
+so that the tests can hand them broken files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from wallsite.tables.entry import DataError, Entry
+from wallsite.tables.schema import DTYPES, Accelerator, Link, Model, Source, Term, Value
+
+T = TypeVar("T")
+Named = TypeVar("Named", Accelerator, Link, Model)
+
+TIERS = ("host", "scale-up", "scale-out")
+STATUSES = ("shipping", "preliminary", "announced", "roadmap")
+COUNTED_PER = ("GPU", "NPU", "chip", "card", "slot", "port", "adapter", "node")
+SOURCE_KINDS = ("datasheet", "whitepaper", "page", "press", "docs", "paper", "code", "site")
+SEEN = ("read", "quoted", "listed")
+
+PEAKS = tuple(dtype for dtype in DTYPES if dtype != "bf16")  # bf16 answers with fp16's value
+SPARSE = tuple(f"{dtype}_sparse" for dtype in PEAKS)
+SHAPE = ("active_params", "tokens", "layers", "hidden", "heads", "kv_heads", "head_dim")
+
+
+def text(file: str) -> str:
+    """Text of one data file."""
+    from importlib.resources import files  # noqa: PLC0415 (importing wallsite.tables reads nothing)
+
+    return files("wallsite.tables").joinpath("data", file).read_text("utf-8")
+
+
+def texts(folder: str) -> dict[str, str]:
+    """Text of every TOML file of a data folder, in the order of their names."""
+    from importlib.resources import files  # noqa: PLC0415
+
+    found = files("wallsite.tables").joinpath("data", folder)
+    names = sorted(item.name for item in found.iterdir() if item.name.endswith(".toml"))
+    return {f"{folder}/{name}": text(f"{folder}/{name}") for name in names}
+
+
+def read_sources(text: str, file: str) -> dict[str, Source]:
+    """Read ``sources.toml``."""
+
+    def build(entry: Entry) -> Source:
+        return Source(
+            id=entry.name,
+            publisher=entry.text("publisher"),
+            title=entry.text("title"),
+            date=entry.text("date"),
+            url=entry.optional_text("url"),
+            kind=entry.text("kind", SOURCE_KINDS),
+            seen=entry.text("seen", SEEN),
+            supports=entry.both("supports"),
+        )
+
+    return _read(text, file, {}, build)
+
+
+def read_links(text: str, file: str, sources: Mapping[str, Source]) -> dict[str, Link]:
+    """Read ``links.toml``."""
+
+    def build(entry: Entry) -> Link:
+        return Link(
+            id=entry.name,
+            name=entry.text("name"),
+            vendor=entry.text("vendor"),
+            tier=entry.text("tier", TIERS),
+            counted_per=entry.text("counted_per", COUNTED_PER),
+            year=entry.optional_integer("year"),
+            status=entry.text("status", STATUSES),
+            aliases=entry.strings("aliases"),
+            bandwidth=entry.value("bandwidth", "byte/s", ("direction",)),
+            # Any dimension: PCIe is quoted in transfers.
+            quoted=entry.value("quoted", "", ("direction", "both", "undeclared")),
+            parts=entry.optional_integer("parts") or 1,
+            note=entry.optional_both("note"),
+        )
+
+    return _distinct(_read(text, file, sources, build), file)
+
+
+def read_accelerators(
+    text: str, file: str, sources: Mapping[str, Source], links: Mapping[str, Link]
+) -> dict[str, Accelerator]:
+    """Read ``accelerators.toml``."""
+
+    def build(entry: Entry) -> Accelerator:
+        values = {
+            "capacity": entry.optional_value("capacity", "byte"),
+            "bandwidth": entry.optional_value("bandwidth", "byte/s"),
+            **{dtype: entry.optional_value(dtype, "FLOP/s") for dtype in PEAKS},
+            **{dtype: entry.optional_value(dtype, "FLOP/s", dense=False) for dtype in SPARSE},
+            "power": entry.optional_value("power", "W"),
+        }
+        lacks = entry.strings("lacks", DTYPES)
+        for dtype in lacks:
+            if values.get(dtype):
+                entry.fail("lacks", f"{dtype!r} has a value of its own")
+        return Accelerator(
+            id=entry.name,
+            name=entry.text("name"),
+            vendor=entry.text("vendor"),
+            year=entry.integer("year"),
+            status=entry.text("status", STATUSES),
+            memory=entry.text("memory"),
+            aliases=entry.strings("aliases"),
+            lacks=lacks,
+            fields=_present(values),
+            link=entry.link("link", links),
+            network=entry.link("network", links),
+            note=entry.optional_both("note"),
+        )
+
+    return _distinct(_read(text, file, sources, build), file)
+
+
+def read_models(text: str, file: str, sources: Mapping[str, Source]) -> dict[str, Model]:
+    """Read ``models.toml``."""
+
+    def build(entry: Entry) -> Model:
+        values = {
+            "params": entry.value("params", "1"),
+            **{part: entry.optional_value(part, "1") for part in SHAPE},
+        }
+        return Model(
+            id=entry.name,
+            name=entry.text("name"),
+            vendor=entry.text("vendor"),
+            year=entry.integer("year"),
+            aliases=entry.strings("aliases"),
+            fields=_present(values),
+            note=entry.optional_both("note"),
+        )
+
+    return _distinct(_read(text, file, sources, build), file)
+
+
+def read_energies(text: str, file: str, sources: Mapping[str, Source]) -> dict[str, Value]:
+    """Read ``energy.toml``: each entry is a labelled value."""
+    return _read(text, file, sources, lambda entry: _labelled(entry, "J"))
+
+
+def read_quantities(texts: Mapping[str, str], sources: Mapping[str, Source]) -> dict[str, Value]:
+    """Read every file of ``quantities/``; an id may stand in one of them only."""
+    quantities: dict[str, Value] = {}
+    home: dict[str, str] = {}
+    for file, text in texts.items():
+        for name, value in _read(text, file, sources, _labelled).items():
+            if name in home:
+                raise DataError(f"{file}: [{name}]: stands in {home[name]} already")
+            home[name] = file
+            quantities[name] = value
+    return quantities
+
+
+def read_terms(text: str, file: str) -> dict[str, Term]:
+    """Read ``glossary.toml``."""
+
+    def build(entry: Entry) -> Term:
+        return Term(
+            id=entry.name, zh=entry.text("zh"), en=entry.text("en"), note=entry.both("note")
+        )
+
+    return _read(text, file, {}, build)
+
+
+def spellings(things: Mapping[str, Accelerator | Link | Model]) -> dict[str, str]:
+    """Every accepted spelling in lower case, and the id it stands for."""
+    return {name: thing.id for thing in things.values() for name in _names(thing)}
+
+
+def _read(
+    text: str, file: str, sources: Mapping[str, Source], build: Callable[[Entry], T]
+) -> dict[str, T]:
+    things = {}
+    for name, fields in _parsed(text, file).items():
+        entry = Entry(file, name, fields, sources)
+        things[name] = build(entry)
+        entry.close()
+    return things
+
+
+def _parsed(text: str, file: str) -> dict[str, Any]:
+    import tomllib  # noqa: PLC0415 (importing wallsite.tables reads nothing)
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"{file}: {error}") from None
+
+
+def _labelled(entry: Entry, dimension: str = "") -> Value:
+    value = entry.as_value(dimension)
+    if not value.label:
+        entry.fail("label", "is missing")
+    return value
+
+
+def _present(values: Mapping[str, Value | None]) -> Mapping[str, Value]:
+    return MappingProxyType({name: value for name, value in values.items() if value})
+
+
+def _names(thing: Accelerator | Link | Model) -> list[str]:
+    return [name.casefold() for name in (thing.id, thing.name, *thing.aliases)]
+
+
+def _distinct(things: dict[str, Named], file: str) -> dict[str, Named]:
+    """Reject a name or alias that stands for two things."""
+    owner: dict[str, str] = {}
+    for thing in things.values():
+        for name in _names(thing):
+            if owner.setdefault(name, thing.id) != thing.id:
+                problem = f"{name!r} already names {owner[name]}"
+                raise DataError(f"{file}: [{thing.id}] aliases: {problem}")
+    return things

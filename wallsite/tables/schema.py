@@ -1,0 +1,260 @@
+"""What the tables hold: values with a unit, a kind and a source, and the things they describe.
+
+Everything here is immutable. A value that the sources disagree on keeps its rivals in
+`Value.alternatives`; a value nobody published is absent, never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from wallsite.tables.names import UnknownName, near_matches
+from wallsite.units import scale
+
+Text = Mapping[str, str]
+"""The same text in each language: ``{"zh": …, "en": …}``."""
+
+NO_TEXT: Text = MappingProxyType({})
+
+KINDS = ("vendor", "paper", "third-party", "measured", "derived", "assumed", "rumour")
+"""What sort of statement a value is."""
+
+DTYPES = ("fp64", "fp64_matrix", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4")
+"""Every type `Accelerator.peak` knows. fp64_matrix is the tensor or matrix unit's rate."""
+
+
+class Value(NamedTuple):
+    """One number, and everything needed to judge it.
+
+    Attributes:
+        value: the number in `unit`.
+        unit: a unit of `wallsite.units`.
+        kind: one of `KINDS`.
+        sources: ids of the documents that state it; empty only if assumed.
+        date: when it was stated, if that is not the source's own date.
+        per: ``"direction"`` or ``"both"`` for a link's bandwidth, ``"undeclared"`` for a quoted
+            one whose direction its vendor does not state; otherwise None.
+        note: a caveat, in both languages.
+        label: what the number is, for a quantity or an energy.
+        alternatives: values other sources give for the same thing.
+        dense: False for a peak that counts operations skipped by structured sparsity.
+    """
+
+    value: float
+    unit: str
+    kind: str
+    sources: tuple[str, ...] = ()
+    date: str | None = None
+    per: str | None = None
+    note: Text = NO_TEXT
+    label: Text = NO_TEXT
+    alternatives: tuple[Value, ...] = ()
+    dense: bool = True
+
+    @property
+    def si(self) -> float:
+        """The number in SI base units: FLOP/s, byte/s, byte, J, W."""
+        return self.value * scale(self.unit)
+
+
+class Source(NamedTuple):
+    """A document a value was taken from.
+
+    Attributes:
+        date: its own date or version, or the day it was read.
+        url: its address, where one was seen.
+        kind: datasheet, whitepaper, page, press, docs, paper, code or site.
+        seen: ``"read"``, ``"quoted"`` (read only where others quote it) or ``"listed"``.
+        supports: what it is cited for.
+    """
+
+    id: str
+    publisher: str
+    title: str
+    date: str
+    url: str | None
+    kind: str
+    seen: str
+    supports: Text
+
+
+class Link(NamedTuple):
+    """A connection between devices, or between a device and its host.
+
+    Attributes:
+        tier: ``"host"``, ``"scale-up"`` (within the node or domain) or ``"scale-out"``.
+        counted_per: whose bandwidth it is: GPU, NPU, chip, card, port, slot, adapter or node.
+        bandwidth: byte/s that one direction carries.
+        quoted: what its vendor prints, in the vendor's unit and direction.
+        parts: how many of what is quoted (links, lanes, ports) make up `bandwidth`.
+    """
+
+    id: str
+    name: str
+    vendor: str
+    tier: str
+    counted_per: str
+    year: int | None
+    status: str
+    aliases: tuple[str, ...]
+    bandwidth: Value
+    quoted: Value
+    parts: int
+    note: Text
+
+    @property
+    def both(self) -> Value:
+        """Both directions added up: always twice `bandwidth`."""
+        return _doubled(self.bandwidth)
+
+
+class Accelerator(NamedTuple):
+    """A GPU, NPU or CPU.
+
+    Attributes:
+        status: ``"shipping"``, ``"preliminary"`` or ``"announced"``.
+        memory: the type of its memory, such as HBM3e.
+        lacks: types its hardware does not have, as opposed to those nobody published.
+        fields: every published value by name, peaks included.
+        link: what connects it to its peers, or to its host where it has nothing better.
+        network: the scale-out link it usually ships with, one for each device.
+    """
+
+    id: str
+    name: str
+    vendor: str
+    year: int
+    status: str
+    memory: str
+    aliases: tuple[str, ...]
+    lacks: tuple[str, ...]
+    fields: Mapping[str, Value]
+    link: Link | None
+    network: Link | None
+    note: Text
+
+    @property
+    def bandwidth(self) -> Value | None:
+        """Bandwidth of its memory."""
+        return self.fields.get("bandwidth")
+
+    @property
+    def capacity(self) -> Value | None:
+        """Size of its memory."""
+        return self.fields.get("capacity")
+
+    @property
+    def power(self) -> Value | None:
+        """Design power."""
+        return self.fields.get("power")
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The types `peak` answers for."""
+        return tuple(dtype for dtype in DTYPES if self._peak(dtype))
+
+    def peak(self, dtype: str) -> Value:
+        """Peak rate for a type: dense, tensor or matrix unit where it has one.
+
+        fp16 and bf16 accumulate in fp32 and run at the same rate, so one value answers for both
+        unless the device lacks one of them. Figures that count sparsity are never returned.
+
+        Raises:
+            UnknownName: no such type, or no such figure for this device.
+        """
+        name = dtype.strip().casefold()
+        value = self._peak(name)
+        if value:
+            return value
+        has = f"{self.name} has {', '.join(self.dtypes) or 'no published peak'}"
+        if name in self.lacks:
+            raise UnknownName(f"{self.name} does not support {name}; {has}")
+        if name in DTYPES:
+            raise UnknownName(f"no {name} peak is known for {self.name}; {has}")
+        near = near_matches(name, DTYPES)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        raise UnknownName(f"unknown dtype {dtype!r}; {hint}{has}")
+
+    def _peak(self, dtype: str) -> Value | None:
+        if dtype in self.lacks or dtype not in DTYPES:
+            return None
+        return self.fields.get("fp16" if dtype == "bf16" else dtype)
+
+
+class Model(NamedTuple):
+    """A language model.
+
+    Attributes:
+        fields: every known value by name: params, active_params (an MoE's only), tokens, layers,
+            hidden, heads, kv_heads, head_dim. A model whose cache is not made of heads has no
+            kv_heads.
+    """
+
+    id: str
+    name: str
+    vendor: str
+    year: int
+    aliases: tuple[str, ...]
+    fields: Mapping[str, Value]
+    note: Text
+
+    @property
+    def params(self) -> Value:
+        """All parameters."""
+        return self.fields["params"]
+
+    @property
+    def active_params(self) -> Value:
+        """Parameters that one token passes through: all of them unless it is an MoE."""
+        return self.fields.get("active_params", self.params)
+
+    @property
+    def tokens(self) -> Value | None:
+        """Tokens it was trained on."""
+        return self.fields.get("tokens")
+
+    @property
+    def layers(self) -> Value | None:
+        """Transformer layers."""
+        return self.fields.get("layers")
+
+    @property
+    def hidden(self) -> Value | None:
+        """Width of the residual stream."""
+        return self.fields.get("hidden")
+
+    @property
+    def heads(self) -> Value | None:
+        """Query heads in a layer."""
+        return self.fields.get("heads")
+
+    @property
+    def kv_heads(self) -> Value | None:
+        """Key and value heads in a layer."""
+        return self.fields.get("kv_heads")
+
+    @property
+    def head_dim(self) -> Value | None:
+        """Width of a head."""
+        return self.fields.get("head_dim")
+
+
+class Term(NamedTuple):
+    """A word of the glossary in both languages, with one line on what it means."""
+
+    id: str
+    zh: str
+    en: str
+    note: Text
+
+
+def _doubled(value: Value) -> Value:
+    twice = 2 * value.value
+    return value._replace(
+        value=int(twice) if twice == int(twice) else twice,  # 2 × 31.5 reads 63
+        kind="derived",
+        per="both",
+        alternatives=tuple(_doubled(other) for other in value.alternatives),
+    )

@@ -1,0 +1,493 @@
+"""What each table shows: one function a table, its texts in both languages side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from wallsite import tables
+from wallsite.tables.names import find
+from wallsite.tables.provenance import KINDS, citation
+from wallsite.tables.schema import Accelerator, Link
+from wallsite.tables.writer import Cell, RenderedTable, Writer
+from wallsite.units import format_number
+
+Thing = TypeVar("Thing", Accelerator, Link)
+Names = str | Sequence[str]
+"""An option that takes one name, or a list of them."""
+
+_TIERS = {
+    "zh": {"host": "到主机", "scale-up": "机内", "scale-out": "机间"},
+    "en": {"host": "to the host", "scale-up": "scale-up", "scale-out": "scale-out"},
+}
+_COUNTED_PER = {
+    "chip": "芯片",
+    "card": "卡",
+    "slot": "插槽",
+    "port": "端口",
+    "adapter": "网卡",
+    "node": "整机",
+}
+_SOURCE_KINDS = {
+    "zh": {
+        "datasheet": "数据手册",
+        "whitepaper": "白皮书",
+        "page": "网页",
+        "press": "新闻稿",
+        "docs": "文档",
+        "paper": "论文",
+        "code": "代码",
+        "site": "第三方网站",
+    },
+    "en": {
+        "datasheet": "datasheet",
+        "whitepaper": "white paper",
+        "page": "web page",
+        "press": "press release",
+        "docs": "documentation",
+        "paper": "paper",
+        "code": "code",
+        "site": "third-party site",
+    },
+}
+_SEEN = {
+    "zh": {"read": "读过", "quoted": "转述", "listed": "仅见标题"},
+    "en": {"read": "read", "quoted": "quoted by others", "listed": "title only"},
+}
+PEAKS = {
+    "fp64": ("FP64", "TFLOP/s"),
+    "fp64_matrix": ("FP64 MMA", "TFLOP/s"),
+    "fp32": ("FP32", "TFLOP/s"),
+    "tf32": ("TF32", "TFLOP/s"),
+    "fp16": ("FP16 / BF16", "TFLOP/s"),
+    "fp8": ("FP8", "TFLOP/s"),
+    "int8": ("INT8", "TOP/s"),
+    "fp4": ("FP4", "TFLOP/s"),
+}
+
+TREND = (
+    "v100-sxm2-32gb",
+    "a100-sxm-80gb",
+    "h100-sxm",
+    "h200-sxm",
+    "b200",
+    "gb200",
+    "b300",
+    "rubin",
+)
+"""One flagship a generation, for the trend of the ridge point."""
+
+RATIOS = (
+    *TREND,
+    "mi300x",
+    "mi355x",
+    "ascend-910b",
+    "ascend-910c",
+    "ascend-950dt",
+    "tpu-v5p",
+    "tpu7x",
+)
+"""Devices whose links are set against their own memory."""
+
+PAIRS = (
+    ("bert-large", "v100-sxm2-32gb"),
+    ("gpt-3", "a100-sxm-80gb"),
+    ("gpt-4-rumour", "h100-sxm"),
+    ("llama-3.1-405b", "b200"),
+)
+"""A model of each wave and the flagship of its time."""
+
+
+def _accelerators(
+    write: Writer,
+    *,
+    devices: Names | None = None,
+    vendor: Names | None = None,
+) -> RenderedTable:
+    pick = write.pick
+    capacity = pick("容量", "capacity")
+    bandwidth = pick("带宽", "bandwidth")
+    power = pick("功耗", "power")
+    write.note(
+        pick(
+            "容量照厂商的标注写；NVIDIA 数据中心卡的驱动报出的 GiB 数与它接近。",
+            "Capacity is the vendor's label; drivers of NVIDIA data-centre cards report close to "
+            "that many GiB.",
+        )
+    )
+    rows = []
+    for device in _selected(devices, vendor):
+        if device.note:
+            write.note(device.note[write.language], device.name)
+        rows.append(
+            [
+                Cell(device.name),
+                write.year(device.year, device.status),
+                Cell(device.memory),
+                write.value(device.capacity, device.name, capacity),
+                write.value(device.bandwidth, device.name, bandwidth, "TB/s"),
+                *(_peak(write, device, dtype) for dtype in PEAKS),
+                *write.link(device.link),
+                write.value(device.power, device.name, power, "W"),
+            ]
+        )
+    headers = [
+        pick("器件", "Device"),
+        pick("年份", "Year"),
+        pick("显存", "Memory"),
+        pick("容量", "Capacity"),
+        pick("带宽（TB/s）", "Bandwidth (TB/s)"),
+        *(pick(f"{name}（{unit}）", f"{name} ({unit})") for name, unit in PEAKS.values()),
+        pick("互联", "Link"),
+        pick("单向（GB/s）", "One way (GB/s)"),
+        pick("功耗（W）", "Power (W)"),
+    ]
+    caption = pick(
+        "器件：显存、稠密峰值、互联与功耗。空白：未公布；—：硬件不支持。",
+        "Devices: memory, dense peaks, link, power. Blank: never published. —: not supported.",
+    )
+    return write.table(headers, rows, caption)
+
+
+def _peak(write: Writer, device: Accelerator, dtype: str) -> Cell:
+    """Show a dense peak; a dash where the hardware lacks the type."""
+    title, unit = PEAKS[dtype]
+    if dtype in device.lacks:
+        return Cell("—", title=write.pick("硬件不支持", "not supported"))
+    cell = write.value(device.fields.get(dtype), device.name, title, unit)
+    if dtype == "fp16" and "bf16" in device.lacks and cell.value:
+        return cell._replace(text=write.pick(f"{cell.text}（仅 FP16）", f"{cell.text} (FP16 only)"))
+    return cell
+
+
+def _ridge(
+    write: Writer,
+    *,
+    devices: Names | None = None,
+    vendor: Names | None = None,
+    dtype: str = "fp16",
+) -> RenderedTable:
+    pick = write.pick
+    unit = "TOP/s" if dtype.startswith("int") else "TFLOP/s"
+    rows = []
+    for device in _selected(devices, vendor):
+        if devices is None and (dtype not in device.dtypes or not device.bandwidth):
+            continue  # asked for by name, a device without the figure is an error instead
+        rows.append(
+            [
+                Cell(device.name),
+                write.year(device.year, device.status),
+                write.value(device.peak(dtype), device.name, dtype.upper(), unit),
+                write.value(device.bandwidth, device.name, pick("带宽", "bandwidth"), "TB/s"),
+                _ridge_cell(write, device, dtype),
+            ]
+        )
+    headers = [
+        pick("器件", "Device"),
+        pick("年份", "Year"),
+        pick(f"{dtype.upper()} 稠密峰值（{unit}）", f"Dense {dtype.upper()} peak ({unit})"),
+        pick("带宽（TB/s）", "Bandwidth (TB/s)"),
+        pick("拐点（FLOP/byte）", "Ridge point (FLOP/byte)"),
+    ]
+    caption = pick("拐点 = 稠密峰值 ÷ 显存带宽。", "Ridge point = dense peak ÷ memory bandwidth.")
+    return write.table(headers, rows, caption)
+
+
+def _ridge_cell(write: Writer, device: Accelerator, dtype: str) -> Cell:
+    """Show a ridge point, then those that a rival bandwidth or a rival peak would give."""
+    if dtype not in device.dtypes or device.bandwidth is None:
+        return Cell("—" if dtype in device.lacks else "")
+    peak = device.peak(dtype)
+    return write.quotients(peak, device.bandwidth, "FLOP/byte", _one_decimal)
+
+
+def _ridge_trend(write: Writer, *, devices: Names = TREND) -> RenderedTable:
+    pick = write.pick
+    rows = []
+    for device in _selected(devices, None):
+        points = [_ridge_cell(write, device, dtype) for dtype in ("fp16", "fp8", "fp4")]
+        rows.append([Cell(device.name), write.year(device.year, device.status), *points])
+    headers = [
+        pick("器件", "Device"),
+        pick("年份", "Year"),
+        pick("FP16 / BF16 拐点", "FP16 / BF16 ridge"),
+        pick("FP8 拐点", "FP8 ridge"),
+        pick("FP4 拐点", "FP4 ridge"),
+    ]
+    caption = pick(
+        "各代旗舰的拐点（FLOP/byte，稠密）。来源不一时并列。",
+        "Ridge points by generation (FLOP/byte, dense). Where sources disagree, both stand.",
+    )
+    return write.table(headers, rows, caption)
+
+
+def _links(write: Writer, *, vendor: Names | None = None, tier: str | None = None) -> RenderedTable:
+    pick = write.pick
+    if tier is not None:
+        find("tier", tier, _TIERS["en"], {name: name for name in _TIERS["en"]})
+    rows = []
+    for link in _of_vendor(tables.links().values(), vendor):
+        if tier not in {None, link.tier}:
+            continue
+        if link.note:
+            write.note(link.note[write.language], link.name)
+        quoted = write.value(link.quoted, link.name, "")
+        times = f"{link.parts} × " if link.parts > 1 else ""
+        rows.append(
+            [
+                Cell(link.name),
+                Cell(_TIERS[write.language][link.tier]),
+                Cell(pick(_COUNTED_PER.get(link.counted_per, link.counted_per), link.counted_per)),
+                write.value(link.bandwidth, link.name, "", "GB/s"),
+                write.value(link.both, link.name, "", "GB/s"),
+                quoted._replace(text=f"{times}{quoted.text}"),
+                write.year(link.year, link.status),
+            ]
+        )
+    headers = [
+        pick("链路", "Link"),
+        pick("位置", "Tier"),
+        pick("按什么计", "Counted per"),
+        pick("单向（GB/s）", "One way (GB/s)"),
+        pick("双向合计（GB/s）", "Both ways (GB/s)"),
+        pick("厂商怎么印", "As the vendor prints it"),
+        pick("年份", "Year"),
+    ]
+    caption = pick(
+        "链路带宽。双向合计总是单向的 2 倍；比较时用单向。",
+        "Link bandwidth. Both ways is always twice one way; compare one way with one way.",
+    )
+    return write.table(headers, rows, caption)
+
+
+def _link_ratio(write: Writer, *, devices: Names = RATIOS) -> RenderedTable:
+    pick = write.pick
+    rows = []
+    for device in _selected(devices, None):
+        link, network, memory = device.link, device.network, device.bandwidth
+        if link is None or memory is None:
+            raise ValueError(f"{device.name} has no link or no memory bandwidth to compare")
+        rows.append(
+            [
+                Cell(device.name),
+                write.value(memory, device.name, pick("带宽", "bandwidth"), "TB/s"),
+                *write.link(link),
+                write.quotients(memory, link.bandwidth, "×", _times),
+                *write.link(network),
+                write.quotients(memory, network.bandwidth, "×", _times) if network else Cell(""),
+            ]
+        )
+    headers = [
+        pick("器件", "Device"),
+        pick("显存（TB/s）", "Memory (TB/s)"),
+        pick("机内链路", "Scale-up link"),
+        pick("单向（GB/s）", "One way (GB/s)"),
+        pick("显存 ÷ 机内", "Memory ÷ scale-up"),
+        pick("机间链路", "Scale-out link"),
+        pick("单向（GB/s）", "One way (GB/s)"),
+        pick("显存 ÷ 机间", "Memory ÷ scale-out"),
+    ]
+    caption = pick(
+        "每张卡的显存带宽与同一代链路的单向带宽之比。",
+        "Memory bandwidth of each device over one way of the links of its own generation.",
+    )
+    return write.table(headers, rows, caption)
+
+
+def _one_decimal(number: float) -> str:
+    return format_number(number, 1)
+
+
+def _times(ratio: float) -> str:
+    """Write a ratio to two or three digits."""
+    return f"{format_number(ratio, 0 if ratio >= 10 else 1 if ratio >= 1 else 3)}×"
+
+
+def _models(write: Writer) -> RenderedTable:
+    pick = write.pick
+    parts = {
+        "params": pick("参数", "Parameters"),
+        "active_params": pick("激活参数", "Active"),
+        "tokens": pick("训练 token", "Training tokens"),
+        "layers": pick("层数", "Layers"),
+        "hidden": pick("宽度", "Width"),
+        "heads": pick("头数", "Heads"),
+        "kv_heads": pick("KV 头数", "KV heads"),
+        "head_dim": pick("头维度", "Head size"),
+    }
+    rows = []
+    for model in tables.models().values():
+        if model.note:
+            write.note(model.note[write.language], model.name)
+        values = [
+            write.value(model.fields.get(part), model.name, title) for part, title in parts.items()
+        ]
+        rows.append([Cell(model.name), Cell(model.vendor), Cell(str(model.year)), *values])
+    headers = [pick("模型", "Model"), pick("出处", "From"), pick("年份", "Year"), *parts.values()]
+    return write.table(headers, rows, pick("模型的规模与结构。", "Models: size and shape."))
+
+
+def _models_vs_chips(write: Writer) -> RenderedTable:
+    pick = write.pick
+    first_model, first_chip = (tables.model(PAIRS[0][0]), tables.accelerator(PAIRS[0][1]))
+    least, slowest = first_model.params, first_chip.peak("fp16")
+    rows = []
+    for model_name, device_name in PAIRS:
+        model, device = tables.model(model_name), tables.accelerator(device_name)
+        if model.note:
+            write.note(model.note[write.language], model.name)
+        peak = device.peak("fp16")
+        rows.append(
+            [
+                Cell(model.name),
+                Cell(str(model.year)),
+                write.value(model.params, model.name, pick("参数", "parameters")),
+                write.quotients(model.params, least, "×", _times),
+                Cell(device.name),
+                Cell(str(device.year)),
+                write.value(peak, device.name, "FP16", "TFLOP/s"),
+                write.quotients(peak, slowest, "×", _times),
+            ]
+        )
+    headers = [
+        pick("模型", "Model"),
+        pick("年份", "Year"),
+        pick("参数", "Parameters"),
+        pick("倍数", "Growth"),
+        pick("芯片", "Chip"),
+        pick("年份", "Year"),
+        pick("FP16 稠密峰值（TFLOP/s）", "Dense FP16 peak (TFLOP/s)"),
+        pick("倍数", "Growth"),
+    ]
+    caption = pick(
+        "模型参数与单片算力，都以第一行为 1 倍。",
+        "Model parameters and one chip's peak, each against the first row.",
+    )
+    return write.table(headers, rows, caption)
+
+
+def _energy(write: Writer) -> RenderedTable:
+    return _energies(write, ratio=False)
+
+
+def _energy_ratio(write: Writer) -> RenderedTable:
+    return _energies(write, ratio=True)
+
+
+def _energies(write: Writer, ratio: bool) -> RenderedTable:
+    pick = write.pick
+    unit_of_work = tables.energy("fp32-mul")
+    rows = []
+    for energy in tables.energies().values():
+        label = energy.label[write.language]
+        row = [Cell(label), write.value(energy, label, "", "pJ")]
+        rows.append([*row, write.quotients(energy, unit_of_work, "×", _times)] if ratio else row)
+    headers = [pick("操作", "Operation"), pick("能耗（pJ）", "Energy (pJ)")]
+    if ratio:
+        headers.append(pick("相对 fp32 乘法", "Against an fp32 multiply"))
+    caption = pick(
+        "每次操作的能耗，45 nm、0.9 V；访存按一次 64 位计。",
+        "Energy of one operation at 45 nm and 0.9 V; a memory access is 64 bits.",
+    )
+    return write.table(headers, rows, caption)
+
+
+def _quantities(write: Writer) -> RenderedTable:
+    pick = write.pick
+    rows = []
+    for value in tables.quantities().values():
+        label = value.label[write.language]
+        sources = [citation(tables.source(name)) for name in value.sources]
+        rows.append(
+            [
+                Cell(label),
+                write.value(value, label, ""),
+                Cell(KINDS[write.language][value.kind]),
+                Cell(pick("；", "; ").join(sources)),
+            ]
+        )
+    headers = [
+        pick("数值", "Quantity"),
+        pick("取值", "Value"),
+        pick("类别", "Kind"),
+        pick("来源", "Source"),
+    ]
+    caption = pick(
+        "各页用到的假设与已发表的数值。", "Assumptions and published figures the pages use."
+    )
+    return write.table(headers, rows, caption)
+
+
+def _sources(write: Writer) -> RenderedTable:
+    pick = write.pick
+    rows = [
+        [
+            Cell(source.publisher),
+            Cell(source.title, href=source.url),
+            Cell(source.date),
+            Cell(_SOURCE_KINDS[write.language][source.kind]),
+            Cell(_SEEN[write.language][source.seen]),
+            Cell(source.supports[write.language]),
+        ]
+        for source in tables.sources().values()
+    ]
+    headers = [
+        pick("出处", "Publisher"),
+        pick("标题", "Title"),
+        pick("日期或版本", "Date or version"),
+        pick("类型", "Type"),
+        pick("看到的程度", "What was seen"),
+        pick("用于", "Used for"),
+    ]
+    return write.table(headers, rows, pick("数值的来源。", "Where the values come from."))
+
+
+def _glossary(write: Writer) -> RenderedTable:
+    pick = write.pick
+    rows = [
+        [
+            Cell(pick(term.zh, term.en)),
+            Cell(pick(term.en, term.zh)),
+            Cell(term.note[write.language]),
+        ]
+        for term in tables.glossary()
+    ]
+    headers = [pick("术语", "Term"), pick("英文", "Chinese"), pick("含义", "Meaning")]
+    return write.table(headers, rows, pick("术语表。", "Glossary."))
+
+
+TABLES: dict[str, Callable[..., RenderedTable]] = {
+    "accelerators": _accelerators,
+    "ridge": _ridge,
+    "ridge-trend": _ridge_trend,
+    "links": _links,
+    "link-ratio": _link_ratio,
+    "models": _models,
+    "models-vs-chips": _models_vs_chips,
+    "energy": _energy,
+    "energy-ratio": _energy_ratio,
+    "sources": _sources,
+    "quantities": _quantities,
+    "glossary": _glossary,
+}
+
+
+def _selected(devices: Names | None, vendor: Names | None = None) -> list[Accelerator]:
+    names = tables.accelerators() if devices is None else _several(devices)
+    return _of_vendor([tables.accelerator(name) for name in names], vendor)
+
+
+def _of_vendor(things: Iterable[Thing], vendor: Names | None) -> list[Thing]:
+    """Keep what one of the vendors makes; None keeps everything."""
+    listed = list(things)
+    if vendor is None:
+        return listed
+    makers = {thing.vendor.casefold(): thing.vendor for thing in listed}
+    known = {maker: maker for maker in makers.values()}
+    wanted = {find("vendor", name, known, makers) for name in _several(vendor)}
+    return [thing for thing in listed if thing.vendor in wanted]
+
+
+def _several(names: Names) -> Sequence[str]:
+    """Read an option that may give one name without a list around it."""
+    return [names] if isinstance(names, str) else names
