@@ -186,8 +186,8 @@ def texts(table):
 def test_conflicts_stand_side_by_side_and_ties_round_away_from_zero():
     table = render.render("ridge", "en", devices=["b200", "gb200"])
     assert texts(table) == [
-        ["B200 (HGX)", "2024", "2250", "7.7 / 8.0", "292.2 / 281.3"],
-        ["GB200 (NVL72)", "2024", "2500", "8.0", "312.5"],
+        ["B200 (HGX)", "2024", "2,250", "7.7 / 8.0", "292.2 / 281.3"],
+        ["GB200 (NVL72)", "2024", "2,500", "8.0", "312.5"],
     ]
     assert table.rows[0][4].title == (
         "derived\n292.2 = 2250 TFLOP/s ÷ 7.7 TB/s\n281.3 = 2250 TFLOP/s ÷ 8.0 TB/s"

@@ -49,7 +49,7 @@ def number(value: Value, language: str) -> str:
     if abs(value.value) >= 1e12:
         digits, exponent = f"{value.value:.10e}".split("e")
         return f"{float(digits):.10g} × 10{exponent.lstrip('+').translate(_SUPERSCRIPT)}"
-    if abs(value.value) >= 1e4:
+    if abs(value.value) >= 1e3:
         return f"{value.value:,.10g}"
     return str(value.value)
 
@@ -58,7 +58,7 @@ def converted(value: Value, name: str, language: str) -> str:
     """Write a value in the unit of a table's column, to four digits if it has to be converted."""
     if value.unit == name:
         return number(value, language)
-    return f"{value.si / scale(name):.4g}"
+    return f"{value.si / scale(name):,.4g}"
 
 
 def quantity(value: Value, language: str) -> str:
