@@ -190,7 +190,7 @@ def test_conflicts_stand_side_by_side_and_ties_round_away_from_zero():
         ["GB200 (NVL72)", "2024", "2,500", "8.0", "312.5"],
     ]
     assert table.rows[0][4].title == (
-        "derived\n292.2 = 2,250 TFLOP/s ÷ 7.7 TB/s\n281.3 = 2250 TFLOP/s ÷ 8.0 TB/s"
+        "derived\n292.2 = 2,250 TFLOP/s ÷ 7.7 TB/s\n281.3 = 2,250 TFLOP/s ÷ 8.0 TB/s"
     )
     assert table.rows[0][4].value.value == pytest.approx(292.2, abs=0.05)
     lines = table.rows[0][3].title.splitlines()
