@@ -1,0 +1,107 @@
+"""No text of a figure overlaps another or leaves the frame: by Matplotlib and in a browser."""
+
+import itertools
+
+import browser as browsers
+import pylopdf_fonts_zh_cn
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from matplotlib.text import Text
+
+from wallsite import figures
+from wallsite.figures import style
+from wallsite.figures.svg import themed
+
+CASES = [(name, lang) for name in figures.NAMES for lang in figures.LANGUAGES]
+# Fonts a reader may have: the one the layout is made with, the narrow and the wide extremes of
+# common sans-serif fonts (Arial's metrics, Verdana's metrics), and the stack of the site.
+FAMILIES = {
+    "layout": "Layout",
+    "arial": "'Liberation Sans', Arial, Layout",
+    "verdana": "'DejaVu Sans', Verdana, Layout",
+    "site": "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Noto Sans', "
+    "'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', sans-serif",
+}
+
+
+def clashes(boxes, width, height, slack=0.5):
+    """Yield a line for each pair of boxes that overlap, and each box outside the frame."""
+    for (a, box), (b, other) in itertools.combinations(boxes, 2):
+        left, top = max(box[0], other[0]), max(box[1], other[1])
+        right, bottom = min(box[2], other[2]), min(box[3], other[3])
+        if right - left > slack and bottom - top > slack:
+            yield f"{a!r} overlaps {b!r} by {right - left:.1f} × {bottom - top:.1f}"
+    for words, (left, top, right, bottom) in boxes:
+        out = max(-left, -top, right - width, bottom - height)
+        if out > slack:
+            yield f"{words!r} leaves the frame by {out:.1f}"
+
+
+@pytest.mark.parametrize(("name", "lang"), CASES)
+def test_text_is_clear_in_the_layout(name, lang):
+    with style.context():
+        figure = figures.draw(name, lang).figure
+        figure.canvas.draw()
+        boxes = []
+        for text in figure.findobj(Text):
+            if text.get_text().strip() and text.get_visible():
+                box = text.get_window_extent()
+                boxes.append((text.get_text(), (box.x0, box.y0, box.x1, box.y1)))
+    width, height = figure.get_size_inches() * 72
+    assert boxes
+    assert list(clashes(boxes, width, height)) == []
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """For each language a page with all figures, and the layout's font available to it."""
+    pytest.importorskip("playwright", reason="needs playwright")
+    if browsers.executable() is None:
+        pytest.skip("needs Chromium or Chrome")
+    font = pylopdf_fonts_zh_cn.sans_path().as_uri()
+    head = (
+        "<!doctype html><meta charset=utf-8>"
+        f"<style>@font-face {{ font-family: Layout; src: url('{font}') }}</style>"
+    )
+    with browsers.launch() as browser:
+        opened = {}
+        for lang in figures.LANGUAGES:
+            drawn = [themed(figures.draw(name, lang).figure) for name in figures.NAMES]
+            file = tmp_path_factory.mktemp(lang) / "figures.html"
+            file.write_text(head + "".join(drawn), encoding="utf-8")
+            opened[lang] = browser.new_page()
+            opened[lang].goto(file.as_uri())
+        yield opened
+
+
+# The height is taken from the size: a font's own box reserves room that no glyph uses.
+MEASURE = """async family => {
+  document.body.style.fontFamily = family;
+  await document.fonts.load("12px Layout", "字a");
+  await document.fonts.ready;
+  return [...document.querySelectorAll("svg")].map(svg => {
+    const view = svg.viewBox.baseVal;
+    const boxes = [...svg.querySelectorAll("text")].map(text => {
+      const box = text.getBBox();
+      const base = text.y.baseVal[0].value;
+      const size = parseFloat(getComputedStyle(text).fontSize);
+      return [text.textContent, [box.x, base - 0.78 * size, box.x + box.width, base + 0.2 * size]];
+    });
+    return [boxes, view.width, view.height];
+  });
+}"""
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+@pytest.mark.parametrize("lang", figures.LANGUAGES)
+def test_text_is_clear_in_a_browser(pages, lang, family):
+    measured = pages[lang].evaluate(MEASURE, family)
+    assert len(measured) == len(figures.NAMES)
+    assert all(boxes for boxes, _, _ in measured)
+    found = {
+        name: list(clashes(boxes, width, height))
+        for name, (boxes, width, height) in zip(figures.NAMES, measured, strict=True)
+    }
+    assert {name: lines for name, lines in found.items() if lines} == {}

@@ -1,0 +1,33 @@
+"""Write the figures as SVG files that stand alone, light and dark in one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from wallsite.figures import LANGUAGES, NAMES, draw
+from wallsite.figures.svg import document, themed
+
+
+@click.command()
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to fill."
+)
+@click.option("--lang", type=click.Choice(LANGUAGES), required=True, help="Language of the text.")
+@click.option(
+    "--name", "names", type=click.Choice(NAMES), multiple=True, help="Only this one; repeatable."
+)
+def main(out: Path, lang: str, names: tuple[str, ...]) -> None:
+    """Write figures as SVG files into a folder."""
+    out.mkdir(parents=True, exist_ok=True)
+    for name in names or NAMES:
+        drawing = draw(name, lang)
+        file = out / f"{name}.{lang}.svg"
+        fragment = themed(drawing.figure, title=drawing.title, alt=drawing.alt)
+        file.write_text(document(fragment), encoding="utf-8")
+        click.echo(f"{file}: {drawing.title}")
+
+
+if __name__ == "__main__":
+    main()
