@@ -1,0 +1,100 @@
+"""What runs the kernels: numpy on the CPU, or torch on anything that it can drive.
+
+A backend turns the name of a kernel into a `Task`: a call that does the work once, and a check
+that the work was done. Timing and validation are the same for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+from wallsite._checks import count
+from wallsite.probes.errors import WrongResult
+from wallsite.probes.hardware import Device
+from wallsite.probes.timing import Samples, sample
+
+
+class Task(NamedTuple):
+    """Work to be timed.
+
+    Attributes:
+        run: do it once; on an accelerator this only queues it.
+        largest_error: of what the last run left, relative to the largest value expected.
+        write_allocates: whether it writes with a CPU's ordinary stores, each of which first
+            reads the line it will overwrite.
+    """
+
+    run: Callable[[], object]
+    largest_error: Callable[[], float]
+    write_allocates: bool = False
+
+
+class Backend(Protocol):
+    """A library that computes on a device."""
+
+    name: str
+    version: str
+    threads: int | None
+    dtypes: tuple[str, ...]
+
+    def synchronise(self) -> None:
+        """Wait until everything queued is done."""
+
+    def stream(self, array_bytes: int) -> Mapping[str, Task]:
+        """Allocate three float32 arrays; return the four kernels that run over them."""
+
+    def matmul(self, n: int, dtype: str) -> Task:
+        """Allocate three ``n × n`` matrices; return their product."""
+
+    def close(self) -> None:
+        """Give back threads and settings."""
+
+
+def open_backend(name: str, device: Device, threads: int | None = None) -> Backend:
+    """Start the backend for a device.
+
+    Args:
+        name: ``numpy``, ``torch``, or ``auto``: numpy for the CPU, torch for the rest.
+        device: what it will compute on.
+        threads: on the CPU; None takes one for each physical core.
+
+    Raises:
+        ValueError: no such backend, it is not installed, or it cannot drive the device.
+    """
+    if name not in {"auto", "numpy", "torch"}:
+        raise ValueError(f"backend must be auto, numpy or torch, got {name!r}")
+    if threads is not None:
+        count(threads=threads)
+    if name == "torch" or (name == "auto" and device.kind != "cpu"):
+        try:
+            from wallsite.probes.torch_backend import TorchBackend  # noqa: PLC0415 - optional
+        except ImportError:
+            raise ValueError("backend torch is not installed; numpy measures the CPU") from None
+        return TorchBackend(device, threads)
+    if device.kind != "cpu":
+        raise ValueError(f"backend numpy computes on the CPU only, got device {device}")
+    from wallsite.probes.numpy_backend import NumpyBackend  # noqa: PLC0415 - as for torch
+
+    return NumpyBackend(threads)
+
+
+def time_and_check(
+    task: Task, backend: Backend, *, what: str, repeats: int, tolerance: float
+) -> tuple[Samples, float]:
+    """Time a task and, after the clock has stopped, check what it left.
+
+    Returns:
+        The samples, and the largest relative error.
+
+    Raises:
+        WrongResult: the error exceeds ``tolerance`` or is NaN; the time is thrown away.
+    """
+    samples = sample(task.run, repeats=repeats, synchronise=backend.synchronise)
+    error = task.largest_error()
+    if not error <= tolerance:
+        raise WrongResult(
+            f"{what} with {backend.name} {backend.version} is off by {error:.2g} of its largest "
+            f"value, more than {tolerance:.2g}: its time is not reported"
+        )
+    return samples, error

@@ -1,0 +1,125 @@
+"""The CPU through numpy alone: one slice of each array for each thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wallsite.probes.backend import Task
+from wallsite.probes.hardware import physical_cores
+from wallsite.probes.kernels import Q
+
+# 256 KiB of float32. A triad is two numpy calls; cut into blocks that stay in a core's own cache
+# between them, it moves what one loop would move.
+BLOCK = 2**16
+LINE = 16  # elements of a cache line of 64 bytes
+
+Array = NDArray[Any]
+Triple = tuple[Array, Array, Array]
+
+
+class NumpyBackend:
+    """Python threads over numpy, which lets go of the interpreter lock while it works."""
+
+    name = "numpy"
+    version = np.__version__
+    dtypes: tuple[str, ...] = ("fp32",)
+
+    def __init__(self, threads: int | None = None) -> None:
+        self._workers = threads or physical_cores()
+        self._pool = ThreadPoolExecutor(self._workers)
+        self.threads: int | None = self._workers
+
+    def synchronise(self) -> None:
+        """Nothing to wait for: a numpy call returns when it is done."""
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown()
+
+    def stream(self, array_bytes: int) -> Mapping[str, Task]:
+        """Three arrays; every thread fills, uses and checks a slice of its own."""
+        elements = array_bytes // 4
+        a, b, c = (np.empty(elements, np.float32) for _ in range(3))
+        step = -(-elements // self._workers // LINE) * LINE
+        slices = [
+            _cut(a, b, c, range(i, min(i + step, elements))) for i in range(0, elements, step)
+        ]
+        list(self._pool.map(_fill, slices, range(len(slices))))
+
+        def task(
+            kernel: Callable[[Triple], object],
+            exact: Callable[[Array, Array], Array],
+            write_allocates: bool = True,
+        ) -> Task:
+            def largest_error() -> float:
+                errors = self._pool.map(lambda part: _largest_error(part, exact), slices)
+                return float(np.max(list(errors)))  # unlike Python's max, never loses a NaN
+
+            return Task(
+                lambda: list(self._pool.map(kernel, slices)), largest_error, write_allocates
+            )
+
+        return {
+            # memcpy, which stores past the cache from a size on that it chooses itself.
+            "copy": task(lambda s: np.copyto(s[0], s[1]), lambda b, _: b, write_allocates=False),
+            "scale": task(lambda s: np.multiply(s[1], Q, out=s[0]), lambda b, _: Q * b),
+            "add": task(lambda s: np.add(s[1], s[2], out=s[0]), lambda b, c: b + c),
+            "triad": task(_triad, lambda b, c: b + Q * c),
+        }
+
+    def matmul(self, n: int, dtype: str) -> Task:
+        """Product of two random matrices by the BLAS that numpy was built with.
+
+        BLAS has threads of its own, so the pool is not used.
+        """
+        del dtype  # numpy multiplies fp32 fast, and nothing narrower
+        random = np.random.default_rng(0)
+        x, y = (random.standard_normal((n, n), np.float32) for _ in range(2))
+        vector = random.standard_normal(n, np.float32)
+        out = np.full_like(x, np.nan)
+
+        def largest_error() -> float:
+            # Freivalds: (x·y)·v against x·(y·v) looks at every element in n² work, not n³.
+            exact = x @ (y @ vector)
+            return float(np.abs(out @ vector - exact).max() / np.abs(exact).max())
+
+        return Task(lambda: np.matmul(x, y, out=out), largest_error)
+
+
+def _cut(a: Array, b: Array, c: Array, part: range) -> Triple:
+    where = slice(part.start, part.stop)
+    return a[where], b[where], c[where]
+
+
+def _blocks(part: Triple) -> list[Triple]:
+    size = len(part[0])
+    return [_cut(*part, range(i, min(i + BLOCK, size))) for i in range(0, size, BLOCK)]
+
+
+def _fill(part: Triple, seed: int) -> None:
+    # Memory belongs to the socket of the thread that first writes to it, so each thread fills
+    # its own. NaN in the target shows whatever a kernel leaves out.
+    a, b, c = part
+    random = np.random.default_rng(seed)
+    a.fill(np.nan)
+    random.random(out=b, dtype=np.float32)
+    random.random(out=c, dtype=np.float32)
+
+
+def _triad(part: Triple) -> None:
+    for a, b, c in _blocks(part):
+        np.multiply(c, Q, out=a)
+        np.add(a, b, out=a)
+
+
+def _largest_error(part: Triple, exact: Callable[[Array, Array], Array]) -> float:
+    errors = []
+    for a, b, c in _blocks(part):
+        expected = exact(b.astype(np.float64), c.astype(np.float64))
+        errors.append(np.abs(a - expected).max() / expected.max())
+    return float(np.max(errors))
