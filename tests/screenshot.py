@@ -7,33 +7,23 @@ are published with it and never committed.
 from __future__ import annotations
 
 import sys
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 from browser import launch
+from serve import serve
 
 PAGES = {"zh": "three-walls/memory/", "en": "en/three-walls/memory/"}
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *args: object) -> None:
-        """Say nothing: the requests are our own."""
-
-
 def main(site: Path) -> None:
     """Photograph the memory-wall page in both languages, at its first figure."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(site)))
-    Thread(target=server.serve_forever, daemon=True).start()
-    with launch() as browser:
+    with serve(site) as address, launch() as browser:
         for language, path in PAGES.items():
             page = browser.new_page(viewport={"width": 1280, "height": 800}, device_scale_factor=2)
-            page.goto(f"http://127.0.0.1:{server.server_port}/{path}", wait_until="load")
+            page.goto(f"{address}{path}", wait_until="load")
             page.locator("figure svg").first.evaluate("it => it.scrollIntoView({block: 'center'})")
             page.screenshot(path=site / "assets" / f"screenshot.{language}.png")
             page.close()
-    server.shutdown()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,89 @@
+"""The checked-number syntax, its evaluation, and everything it must refuse."""
+
+import pytest
+
+from wallsite.site import numbers
+from wallsite.site.numbers import NumberError
+
+
+def check(text):
+    (number,) = numbers.find(text)
+    return number.check()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[295 FLOP/byte := ridge('h100-sxm')]]",
+        "[[295.34 := ridge('h100-sxm')]]",
+        "[[3.35 TB/s := bandwidth('h100-sxm')]]",
+        "[[3,350 GB/s := bandwidth('h100-sxm')]]",
+        "[[2.30× := bandwidth('b200') / bandwidth('h100-sxm')]]",
+        "[[2.39× := bandwidth('b200', alt=1) / bandwidth('h100-sxm')]]",
+        "[[281 := ridge('b200', alt=1)]]",
+        "[[450 GB/s := link('nvlink4')]]",
+        "[[900 GB/s := both('nvlink4')]]",
+        "[[4.18 ms := decode_floor(7e9, bandwidth('h100-sxm'))]]",
+        "[[1750 亿 := params('gpt-3')]]",
+        "[[175 billion := params('gpt-3')]]",
+        "[[3.35×10¹² byte/s := bandwidth('h100-sxm')]]",
+        r"$\frac{[[989.4\times10^{12} := peak('h100-sxm')]]}{1}$",
+        "[[-1 := -gemv(8, 8).intensity / gemv(8, 8).intensity]]",
+        "[[50% := bytes_of('fp8') / bytes_of('bf16')]]",
+        "[[32 := arch('llama-2-7b').layers]]",
+    ],
+)
+def test_right_numbers_pass(text):
+    check(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[296 := ridge('h100-sxm')]]", r"shows 296, but the value is 295\.34.* rounds to 295"),
+        ("[[3.35 GB/s := bandwidth('h100-sxm')]]", "rounds to 3,350.00"),
+        ("[[3.4 TB/s := bandwidth('h100-sxm') * 0.98]]", "rounds to 3.3"),
+        ("[[3.35 TBs := bandwidth('h100-sxm')]]", "unknown unit 'TBs'; did you mean"),
+        ("[[about 295 := ridge('h100-sxm')]]", "cannot read 'about 295' as a number"),
+        ("[[29,5 := ridge('h100-sxm')]]", "unknown unit ',5'"),
+        ("[[295 := 295]]", "depends on no data and no model"),
+        ("[[295 := max(295, 1)]]", "depends on no data and no model"),
+        ("[[295 := ridge('h100-sxm']]", "does not parse"),
+        ("[[295 := rigde('h100-sxm')]]", "unknown name 'rigde'"),
+        ("[[295 := ridge('h1000')]]", "h100"),
+        ("[[295 := ridge('h100-sxm', 'bf61')]]", "bf61"),
+        ("[[295 := ridge('h100-sxm') / 0]]", "ZeroDivisionError"),
+        ("[[1 := ridge('h100-sxm') * 1e400]]", "is inf, not a finite number"),
+        ("[[1 := turning_point(1, 1, link('ib-ndr'), 0)]]", "is inf"),
+        ("[[1 := bandwidth('h100-sxm', alt=3)]]", "alternatives"),
+        ("[[1 := __import__('os').getpid() + ridge('h100-sxm')]]", "unknown name '__import__'"),
+        ("[[1 := bytes_of('fp7')]]", "unknown data type 'fp7'; known: fp64"),
+    ],
+)
+def test_wrong_numbers_are_refused(text, message):
+    with pytest.raises(NumberError, match=message):
+        check(text)
+
+
+def test_a_result_names_its_inputs_and_kind():
+    ridge = check("[[295 := ridge('h100-sxm')]]")
+    assert [(item.value.value, item.value.unit) for item in ridge.inputs] == [
+        (989.4, "TFLOP/s"),
+        (3.35, "TB/s"),
+    ]
+    assert ridge.kind == "derived"
+    assert check("[[1.8 trillion := params('gpt-4-rumour')]]").kind == "rumour"
+    assert check("[[2 := params('gpt-4-rumour') / params('gpt-4-rumour') * 2]]").kind == "rumour"
+    quoted = check("[[3.35 TB/s := bandwidth('h100-sxm')]]")
+    assert quoted.kind == quoted.inputs[0].value.kind != "derived"
+    assert check("[[900 GB/s := both('nvlink4')]]").kind == "derived"
+
+
+def test_find_gives_position_and_plain_text():
+    text = "a [[1 := year('h100-sxm')]] b [link](x) [[2 TB/s := link('x')]]"
+    found = numbers.find(text)
+    assert [text[n.start : n.end] for n in found] == [
+        "[[1 := year('h100-sxm')]]",
+        "[[2 TB/s := link('x')]]",
+    ]
+    assert numbers.plain(text) == "a 1 b [link](x) 2 TB/s"

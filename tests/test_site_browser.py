@@ -1,0 +1,123 @@
+"""The built site in a real browser: search, languages, phones, and no script at all."""
+
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import browser
+import pytest
+
+pytestmark = pytest.mark.skipif(
+    browser.executable() is None, reason="no Chromium or Chrome on this machine"
+)
+
+PAGES = ("", "three-walls/", "three-walls/memory/", "three-walls/questions/", "reference/hardware/")
+MEMORY = "three-walls/memory/"
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def address(built_site, tmp_path_factory):
+    """Address of the site, served from a sub-path as a project page is."""
+    root = tmp_path_factory.mktemp("served")
+    (root / "sub").symlink_to(built_site)
+    handler = partial(_Quiet, directory=str(root))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/sub/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    pytest.importorskip("playwright")
+    with browser.launch() as chromium:
+        yield chromium
+
+
+@pytest.fixture
+def visit(chromium, address):
+    """Open pages; afterwards nothing must have failed, or been asked of another host."""
+    contexts, problems = [], []
+
+    def is_ours(url):
+        return url.startswith((address, "data:", "blob:"))
+
+    def visit(path, **options):
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("response", lambda answer: answer.ok or problems.append(answer.url))
+        page.on("request", lambda request: is_ours(request.url) or problems.append(request.url))
+        page.goto(address + path, wait_until="load")
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+@pytest.mark.parametrize(
+    ("home", "query", "path"),
+    [
+        ("", "显存墙", MEMORY),
+        ("", "带宽", MEMORY),
+        ("", "算力", "three-walls/compute/"),
+        ("", "拐点", MEMORY),
+        ("en/", "ridge", f"en/{MEMORY}"),
+        ("en/", "bandwidth", f"en/{MEMORY}"),
+    ],
+)
+def test_search_finds(visit, address, home, query, path):
+    page = visit(home)
+    page.keyboard.press("/")
+    page.keyboard.type(query)
+    page.keyboard.press("End")  # typing Chinese gives no key events, an input method does
+    found = page.locator(".md-search-result__link")
+    found.first.wait_for()
+    links = [link.get_attribute("href").split("?")[0] for link in found.all()]
+    assert any(link.startswith(address + path) for link in links)
+
+
+@pytest.mark.parametrize(("start", "end"), [("", "en/"), ("en/", "")])
+def test_language_link_keeps_the_section(visit, address, start, end):
+    page = visit(f"{start}{MEMORY}#ridge-point")
+    page.locator("a.ws-language").click()
+    page.wait_for_url(f"{address}{end}{MEMORY}#*")
+    assert page.url.endswith("#ridge-point")
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("language", ["", "en/"])
+def test_page_fits_a_phone(visit, language, path):
+    page = visit(language + path, viewport={"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_without_script_folds_open_and_languages_change(visit, address):
+    page = visit("three-walls/questions/", java_script_enabled=False)
+    fold = page.locator("article details").first
+    assert not fold.locator("> :not(summary)").first.is_visible()
+    fold.locator("> summary").click()
+    assert fold.locator("> :not(summary)").first.is_visible()
+    page.locator("a.ws-language").click()
+    assert page.url == f"{address}en/three-walls/questions/"
+
+
+def test_code_toolbars_are_not_landmarks(visit):
+    page = visit(MEMORY)
+    page.locator(".md-code__nav").first.wait_for(state="attached")
+    assert page.locator("nav.md-code__nav:not([role=none])").count() == 0
+
+
+def test_colour_scheme_follows_the_reader_and_can_be_changed(visit):
+    page = visit("", color_scheme="dark")
+    assert page.locator("body").get_attribute("data-md-color-scheme") == "slate"
+    page.locator("form[data-md-component=palette] label:visible").click()
+    assert page.locator("body").get_attribute("data-md-color-scheme") == "default"

@@ -1,0 +1,167 @@
+"""Building and serving a small site of two languages: failures, addresses, and edits."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from urllib.request import urlopen
+
+import pytest
+from pages import ROOT
+
+PATIENCE_S = 60
+PAGES = {
+    "zh": "# 首页 { #home }\n\n/// table | ridge\n    devices: [h100-sxm]\n///\n",
+    "en": "# Home { #home }\n\n/// table | ridge\n    devices: [h100-sxm]\n///\n",
+}
+# Tables link to it.
+SOURCES = "# Sources { #sources }\n\n/// table | sources\n///\n"
+FIGURE = """
+```{ .python .figure #curve title="A title" alt="A text" }
+import matplotlib.pyplot as plt
+
+from wallsite import tables
+
+fig, ax = plt.subplots()
+ax.set_title(tables.accelerator("h100-sxm").bandwidth.value)
+```
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A copy of the package with a site of one page."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "wallsite", tmp_path / "wallsite", ignore=ignored)
+    shutil.copytree(ROOT / "docs/assets", tmp_path / "docs/assets")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "snippets").mkdir()
+    for language, text in PAGES.items():
+        folder = tmp_path / "docs" / language
+        (folder / "reference").mkdir(parents=True)
+        (folder / "index.md").write_text(text, encoding="utf-8")
+        (folder / "reference/sources.md").write_text(SOURCES, encoding="utf-8")
+    settings = (ROOT / "mkdocs.yml").read_text("utf-8")
+    nav = "nav: [index.md, reference/sources.md]\n\n"
+    settings = re.sub(r"^nav:\n.*?^(?=\w)", nav, settings, flags=re.M | re.S)
+    (tmp_path / "mkdocs.yml").write_text(settings, encoding="utf-8")
+    return tmp_path
+
+
+def mkdocs(project, *arguments, **variables):
+    return {
+        "args": [sys.executable, "-m", "mkdocs", *arguments],
+        "cwd": project,
+        # The copy, not the package that is installed.
+        "env": os.environ | {"PYTHONPATH": str(project)} | variables,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.STDOUT,
+        "encoding": "utf-8",
+    }
+
+
+def build(project, *arguments, **variables):
+    return subprocess.run(**mkdocs(project, "build", *arguments, **variables), check=False)
+
+
+def test_address_can_be_changed(project):
+    run = build(project, "--strict", SITE_URL="https://example.org/sub/")
+    assert run.returncode == 0, run.stdout
+    for path, locale in {"": "zh-Hans", "en/": "en"}.items():
+        text = (project / "site" / path / "index.html").read_text("utf-8")
+        assert f'hreflang="{locale}" href="https://example.org/sub/{path}"' in text
+        assert f'href="/sub/{path}' in (project / "site" / path / "404.html").read_text("utf-8")
+    assert not list((project / "wallsite").rglob("*.pyc"))
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "messages"),
+    [
+        ("docs/en/index.md", "# A\n\n/// table | ridg\n///\n", ["docs/en/index.md:3: ", "ridge"]),
+        ("docs/zh/index.md", "# A\n\n/// table | ridg\n///\n", ["docs/zh/index.md:3: ", "ridge"]),
+        ("docs/zh/extra.md", "# A\n", ["docs/en/extra.md is missing"]),
+        ("docs/en/extra.md", "# A\n", ["docs/zh/extra.md is missing"]),
+        ("docs/en/index.md", "# A\n\n[b](b.md)\n", ["[en]", "'b.md'", "1 warnings in strict"]),
+    ],
+)
+def test_what_is_wrong_in_either_language_fails_the_build(project, path, text, messages):
+    (project / path).write_text(text, encoding="utf-8")
+    run = build(project, "--strict")
+    assert run.returncode == 1
+    for message in messages:
+        assert message in run.stdout
+    assert "Traceback" not in run.stdout
+
+
+@contextmanager
+def served(project):
+    """Serve the project: a function that waits for the next build and returns what was said."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = project / "log.txt"
+    with log.open("w") as output:
+        options = mkdocs(project, "serve", "--dev-addr", f"127.0.0.1:{port}")
+        process = subprocess.Popen(**options | {"stdout": output})
+    read = 0
+
+    def wait(pattern=r"Reloading browsers|An error happened"):
+        nonlocal read
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end and process.poll() is None:
+            text = log.read_text("utf-8")
+            if found := re.search(pattern, text[read:]):
+                said = text[read : read + found.end()]
+                read += found.end()
+                return said
+            time.sleep(0.05)
+        pytest.fail(f"nothing more after:\n{log.read_text('utf-8')}")
+
+    def get(path):
+        with urlopen(f"http://127.0.0.1:{port}/{path}") as answer:
+            return answer.read().decode()
+
+    try:
+        wait("Serving on")
+        yield wait, get
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) == 0
+
+
+def test_serve_shows_every_edit_in_both_languages(project):
+    pages = {path: project / "docs" / (path or "zh/") / "index.md" for path in ("", "en/")}
+    pages["en/"].write_text(PAGES["en"] + FIGURE, encoding="utf-8")
+    with served(project) as (wait, get):
+        for path, page in pages.items():
+            assert "livereload" in get(path)
+            page.write_text(page.read_text("utf-8") + "\nNEW WORDS\n", encoding="utf-8")
+            wait()
+            assert "NEW WORDS" in get(path)
+
+        # Data: the numbers and the figure must follow, in a process that has read the old ones.
+        data = project / "wallsite/tables/data/accelerators.toml"
+        text = data.read_text("utf-8")
+        head, device = text.split("[h100-sxm]\n")
+        data.write_text(f"{head}[h100-sxm]\n{device.replace('3.35', '2.0', 1)}", encoding="utf-8")
+        wait()
+        assert ">494.7<" in get("")
+        assert ">494.7<" in get("en/")
+        assert ">2.0<" in get("en/")
+
+        # A module that does not import stops this build, not the server.
+        module = project / "wallsite/roofline.py"
+        good = module.read_text("utf-8")
+        module.write_text("def (\n" + good, encoding="utf-8")
+        assert "roofline.py, line 1" in wait()
+        better = good.replace("return peak / bandwidth", "return 3 * peak / bandwidth")
+        assert better != good
+        module.write_text(better, encoding="utf-8")
+        wait()
+        assert ">1,484.1<" in get("en/")

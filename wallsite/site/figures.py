@@ -1,0 +1,34 @@
+"""A drawn figure as part of a page."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+from markdown import Markdown
+from markdown.util import AtomicString
+
+from wallsite.site.html import NOT_SEARCHED, data_table, rows, scrollable
+from wallsite.site.page import Page
+from wallsite.site.painter import Drawn
+
+_NUMBERS = {"zh": "图中的数", "en": "The numbers behind it"}
+
+
+def figure(drawn: Drawn, page: Page, md: Markdown) -> ET.Element:
+    """Make the element that shows a drawn figure, its caption and its numbers."""
+    element = ET.Element("figure", {"class": "ws-figure"})
+    frame = ET.SubElement(element, "div", {"class": "ws-figure__frame"} | NOT_SEARCHED)
+    frame.text = AtomicString(md.htmlStash.store(drawn.svg))
+    caption = ET.SubElement(element, "figcaption")
+    ET.SubElement(caption, "strong").text = AtomicString(drawn.title)
+    if drawn.caption:
+        ET.SubElement(caption, "span").text = AtomicString(drawn.caption)
+    if drawn.table:
+        summary = _NUMBERS[page.language]
+        attributes = {"class": "ws-figure__numbers"} | NOT_SEARCHED
+        details = ET.SubElement(element, "details", attributes)
+        ET.SubElement(details, "summary").text = summary
+        table = data_table(scrollable(details, f"{summary}: {drawn.title}"))
+        rows(table, "thead", [drawn.table.headers])
+        rows(table, "tbody", drawn.table.rows)
+    return element

@@ -1,0 +1,48 @@
+"""Pieces of HTML that tables and figures share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from xml.etree import ElementTree as ET
+
+from markdown.util import AtomicString
+
+NOT_SEARCHED = {"data-search-exclude": "true"}
+"""Attributes of what would only make the search index bigger: readers load all of it."""
+
+
+def scrollable(parent: ET.Element, name: str) -> ET.Element:
+    """Add a box that scrolls sideways when it is too narrow, also from the keyboard."""
+    attributes = {"class": "ws-scroll", "role": "region", "aria-label": name, "tabindex": "0"}
+    return ET.SubElement(parent, "div", attributes)
+
+
+def data_table(parent: ET.Element) -> ET.Element:
+    """Add a table."""
+    return ET.SubElement(parent, "table", {"class": "ws-data"})
+
+
+def rows(
+    table: ET.Element, section: str, cells: Iterable[Iterable[str | ET.Element]]
+) -> ET.Element:
+    """Add a section, thead or tbody, with cells that hold plain text or an element.
+
+    In the body the first cell of a row names it.
+    """
+    group = ET.SubElement(table, section)
+    for row in cells:
+        line = ET.SubElement(group, "tr")
+        for column, content in enumerate(row):
+            if section == "thead":
+                cell = ET.SubElement(line, "th", scope="col")
+            elif column == 0:
+                cell = ET.SubElement(line, "th", scope="row")
+            else:
+                cell = ET.SubElement(line, "td")
+            if isinstance(content, str):
+                cell.text = AtomicString(content)
+            else:
+                cell.append(content)
+                if content.tag == "data":
+                    cell.attrib |= NOT_SEARCHED
+    return group

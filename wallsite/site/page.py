@@ -1,0 +1,53 @@
+"""What the parts of the extension know about the page they render."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wallsite.site.errors import PageError, Source
+from wallsite.site.painter import Painter, shared
+
+
+@dataclass
+class Page:
+    """The page being rendered.
+
+    Attributes:
+        language: ``"zh"`` or ``"en"``.
+        path: its path inside ``docs``; empty when the text is not a file.
+        docs: folder of the pages in this language.
+        snippets: folder of the programs that pages embed.
+        site: address of the site in this language; empty where it is not known.
+        cache: folder that keeps drawn figures, if any.
+        source: its text, for error messages.
+        open: blocks whose closing line has not come yet.
+    """
+
+    language: str
+    path: str
+    docs: Path
+    snippets: Path
+    site: str
+    cache: Path | None
+    source: Source = field(default_factory=lambda: Source(""))
+    open: list[str] = field(default_factory=list)
+
+    @property
+    def file(self) -> Path | None:
+        """The file it comes from."""
+        return self.docs / self.path if self.path else None
+
+    @property
+    def painter(self) -> Painter:
+        """Who draws its figures."""
+        return shared(self.cache)
+
+    def error(self, message: object, near: str) -> PageError:
+        """Make an error that names the file and the line where ``near`` stands."""
+        return self.source.error(message, near)
+
+    def link(self, target: str) -> str:
+        """Path of another file of the site, relative to this page."""
+        return posixpath.relpath(target, posixpath.dirname(self.path) or ".")
