@@ -12,7 +12,7 @@ KINDS = {
         "paper": "论文",
         "third-party": "第三方",
         "measured": "实测",
-        "derived": "推算",
+        "derived": "推导",
         "assumed": "假设",
         "rumour": "传闻",
     },

@@ -132,7 +132,7 @@ def _accelerators(
             ]
         )
     headers = [
-        pick("器件", "Device"),
+        pick("芯片", "Device"),
         pick("年份", "Year"),
         pick("显存", "Memory"),
         pick("容量", "Capacity"),
@@ -143,7 +143,7 @@ def _accelerators(
         pick("功耗（W）", "Power (W)"),
     ]
     caption = pick(
-        "器件：显存、稠密峰值、互联与功耗。空白：未公布；—：硬件不支持。",
+        "芯片的显存、稠密峰值、互联与功耗。空白：未公布；—：硬件不支持。",
         "Devices: memory, dense peaks, link, power. Blank: never published. —: not supported.",
     )
     return write.table(headers, rows, caption)
@@ -183,7 +183,7 @@ def _ridge(
             ]
         )
     headers = [
-        pick("器件", "Device"),
+        pick("芯片", "Device"),
         pick("年份", "Year"),
         pick(f"{dtype.upper()} 稠密峰值（{unit}）", f"Dense {dtype.upper()} peak ({unit})"),
         pick("带宽（TB/s）", "Bandwidth (TB/s)"),
@@ -208,7 +208,7 @@ def _ridge_trend(write: Writer, *, devices: Names = TREND) -> RenderedTable:
         points = [_ridge_cell(write, device, dtype) for dtype in ("fp16", "fp8", "fp4")]
         rows.append([Cell(device.name), write.year(device.year, device.status), *points])
     headers = [
-        pick("器件", "Device"),
+        pick("芯片", "Device"),
         pick("年份", "Year"),
         pick("FP16 / BF16 拐点", "FP16 / BF16 ridge"),
         pick("FP8 拐点", "FP8 ridge"),
@@ -250,7 +250,7 @@ def _links(write: Writer, *, vendor: Names | None = None, tier: str | None = Non
         pick("按什么计", "Counted per"),
         pick("单向（GB/s）", "One way (GB/s)"),
         pick("双向合计（GB/s）", "Both ways (GB/s)"),
-        pick("厂商怎么印", "As the vendor prints it"),
+        pick("厂商的写法", "As the vendor prints it"),
         pick("年份", "Year"),
     ]
     caption = pick(
@@ -278,7 +278,7 @@ def _link_ratio(write: Writer, *, devices: Names = RATIOS) -> RenderedTable:
             ]
         )
     headers = [
-        pick("器件", "Device"),
+        pick("芯片", "Device"),
         pick("显存（TB/s）", "Memory (TB/s)"),
         pick("机内链路", "Scale-up link"),
         pick("单向（GB/s）", "One way (GB/s)"),
@@ -384,7 +384,7 @@ def _energies(write: Writer, ratio: bool) -> RenderedTable:
         rows.append([*row, write.quotients(energy, unit_of_work, "×", _times)] if ratio else row)
     headers = [pick("操作", "Operation"), pick("能耗（pJ）", "Energy (pJ)")]
     if ratio:
-        headers.append(pick("相对 fp32 乘法", "Against an fp32 multiply"))
+        headers.append(pick("相对 FP32 乘法", "Against an fp32 multiply"))
     caption = pick(
         "每次操作的能耗，45 nm、0.9 V；访存按一次 64 位计。",
         "Energy of one operation at 45 nm and 0.9 V; a memory access is 64 bits.",
