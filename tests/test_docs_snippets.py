@@ -1,0 +1,126 @@
+"""Every snippet is a program of its own, and the pages show it and what it prints as they are."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+
+import pytest
+from doctests.evaluators import difference
+from doctests.parsers import pair
+from pages import DOCS, LANGUAGES, ROOT, SNIPPETS, names, scan
+
+# The regular expression of PEP 723.
+_METADATA = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
+# Python loads this module when it starts. It stands for an environment with the package and its
+# own dependencies alone, and so without torch and matplotlib.
+_BARE = """
+import sys
+
+class Refuse:
+    known = sys.stdlib_module_names | {"numpy", "click", "wallsite"}
+
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] not in Refuse.known:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Refuse)
+"""
+# A program that finds none of these says so and goes on; the run with numpy alone shows it.
+_OPTIONAL = {"torch", "torch_npu"}
+_PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+every_snippet = pytest.mark.parametrize("snippet", sorted(p.name for p in SNIPPETS.glob("*.py")))
+
+
+def run_alone(snippet, folder, **environment):
+    """Run a copy of a snippet in a folder that holds nothing else."""
+    shutil.copy(SNIPPETS / snippet, folder)
+    return subprocess.run(
+        [sys.executable, snippet],
+        cwd=folder,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"} | environment,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+
+
+def embedded(snippet, language):
+    """Where the pages of a language show a snippet as a whole, with the output after it."""
+    program = (SNIPPETS / snippet).read_text("utf-8").strip()
+    for name in names(".md"):
+        path = DOCS / language / name
+        if path.exists():
+            yield from (
+                code for code in pair(scan(path).blocks) if code.block.source.strip() == program
+            )
+
+
+def imports(program):
+    """Packages that a program imports anywhere."""
+    for node in ast.walk(ast.parse(program)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module.partition(".")[0]
+
+
+def distribution(requirement):
+    return re.match(r"[\w.-]+", requirement)[0]
+
+
+@every_snippet
+def test_runs_alone(snippet, tmp_path):
+    done = run_alone(snippet, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+@every_snippet
+def test_prints_what_the_pages_show_where_only_numpy_is_installed(snippet, tmp_path):
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "sitecustomize.py").write_text(_BARE)
+    work = tmp_path / "work"
+    work.mkdir()
+    done = run_alone(snippet, work, PYTHONPATH=str(bare))
+    assert done.returncode == 0, done.stderr
+    for language in LANGUAGES:
+        for code in embedded(snippet, language):
+            assert not (wrong := difference(done.stdout, code.output)), wrong
+
+
+def test_only_numpy_means_no_torch_and_no_matplotlib(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(_BARE)
+    for package in ("torch", "matplotlib", "mkdocs"):
+        done = subprocess.run(
+            [sys.executable, "-c", f"import wallsite, numpy, click, {package}"],
+            env=os.environ | {"PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert f"ModuleNotFoundError: No module named {package!r}" in done.stderr
+
+
+@every_snippet
+def test_says_what_it_needs(snippet):
+    program = (SNIPPETS / snippet).read_text("utf-8")
+    (header,) = [match for match in _METADATA.finditer(program) if match["type"] == "script"]
+    needs = tomllib.loads(re.sub(r"(?m)^# ?", "", header["content"]))
+    assert needs["requires-python"] == _PROJECT["requires-python"]
+    installed = {distribution(x) for x in needs["dependencies"]}
+    if _PROJECT["name"] in installed:
+        installed |= {distribution(x) for x in _PROJECT["dependencies"]}
+    assert set(imports(program)) - sys.stdlib_module_names - _OPTIONAL <= installed
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@every_snippet
+def test_is_shown_on_a_page(snippet, language):
+    assert any(embedded(snippet, language)), f"no page of docs/{language} embeds all of {snippet}"
