@@ -66,7 +66,7 @@ WORDS = {
         ),
         caption=(
             "箭头粗细与带宽成正比。数字是 {chip} SXM 的稠密 BF16 峰值（{peak}）除以带宽；链路按每"
-            "卡、单向计。两者都是厂商标称值，所以这是上限之比，不是实测。"
+            "卡、单向计。两者都取自厂商资料，所以这是上限之比，不是实测。"
         ),
         question="等 1 字节到来，\n够做多少次运算？",
         unit="FLOP/byte",
@@ -77,7 +77,7 @@ WORDS = {
     "en": Words(
         title=(
             "The farther the data, the longer the wait: an {chip} could do {near} operations while "
-            "one byte comes from HBM, {far} while it comes from another machine"
+            "one byte comes from HBM, and {far} while it comes from another machine"
         ),
         alt=(
             "Three arrows point at an {chip} chip, each as thick as its bandwidth. The thickest "
@@ -93,7 +93,7 @@ WORDS = {
         question="Operations it could do\nwhile one byte arrives",
         unit="FLOP/byte",
         dtype="dense BF16",
-        sources=("HBM memory", "NVLink, a GPU next to it", "InfiniBand, another machine"),
+        sources=("HBM memory", "NVLink, a neighbouring GPU", "InfiniBand, another machine"),
         headers=("Data comes from", "Bandwidth (per GPU, per direction)", "FLOP/byte"),
     ),
 }

@@ -113,8 +113,8 @@ WORDS = {
         ),
         alt=(
             "上半部分是 {chip} 的 Roofline，拐点 {ridge} FLOP/byte。下半部分用同一横轴标出四种负载"
-            "的算术强度：只算权重时，decode batch {batches} 的强度是 {alone}；计入 {context} token 的 "
-            "KV cache 后退到 {intensities}，都低于上限 {cap}。prefill {prompt} token 的强度约 "
+            "的算术强度：只算权重时，decode batch {batches} 的强度是 {alone}；计入 {context} token "
+            "的 KV cache 后退到 {intensities}，都低于上限 {cap}。prefill {prompt} token 的强度约 "
             "{prefill}，在拐点右侧。"
         ),
         caption=(
@@ -145,10 +145,10 @@ WORDS = {
             "{prefill}, is right of the ridge."
         ),
         caption=(
-            "{model}, bf16 weights and KV cache, {context} tokens of context, the FLOPs of "
+            "{model}, BF16 weights and KV cache, {context} tokens of context, the FLOPs of "
             "attention itself left out. Hollow dots count the weights alone, full dots the KV "
             "cache too. At batch {largest} that cache is {cache}, more than one {chip} holds: only "
-            "the intensity is meant. {grouped}, which has GQA, is capped at {grouped_cap}. The "
+            "the intensity counts here. {grouped}, which has GQA, is capped at {grouped_cap}. The "
             "right column is the roof's limit, not a measurement."
         ),
         x="Arithmetic intensity (FLOP/byte)",

@@ -80,12 +80,12 @@ WORDS = {
         headers=("操作", "能量", "相当于 FP32 乘法的次数"),
     ),
     "en": Words(
-        title="One fetch from DRAM costs the energy of {least} to {most} fp32 multiplications",
+        title="One fetch from DRAM costs the energy of {least} to {most} FP32 multiplications",
         alt=(
             "A logarithmic axis of energy per operation. Arithmetic runs from {int8} pJ for an "
-            "int8 addition to {mul} pJ for an fp32 multiplication. A 64-bit access costs "
+            "INT8 addition to {mul} pJ for an FP32 multiplication. A 64-bit access costs "
             "{sram_least} to {sram_most} pJ in on-chip SRAM and {dram} pJ in DRAM, {least} to "
-            "{most} times an fp32 multiplication."
+            "{most} times an FP32 multiplication."
         ),
         caption=(
             "Horowitz, ISSCC 2014: 45 nm process, 0.9 V; memories are read 64 bits at a time. The "
@@ -107,7 +107,7 @@ WORDS = {
         arithmetic="Arithmetic",
         access="64-bit access",
         ratio="{0}×",
-        headers=("Operation", "Energy", "In fp32 multiplications"),
+        headers=("Operation", "Energy", "In FP32 multiplications"),
     ),
 }
 

@@ -102,8 +102,8 @@ WORDS = {
     ),
     "en": Words(
         title=(
-            "From {first} to {last} models grew {models} times in parameters, one chip grew "
-            "{chips} times in FLOP/s"
+            "From {first} to {last} model parameters grew {models}-fold and the FLOP/s of one "
+            "chip {chips}-fold"
         ),
         alt=(
             "Lines over years on a logarithmic axis of growth since {first}. Parameters go from "

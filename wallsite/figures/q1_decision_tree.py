@@ -49,8 +49,8 @@ WORDS = {
         alt=(
             "决策树。先在稳定负载下读两个计数器：DRAM_ACTIVE 和 PIPE_TENSOR_ACTIVE。DRAM 忙、"
             "张量核心闲，是显存墙：少搬字节，或换带宽更大的卡。第一题 DRAM {dram}，就在这一支。"
-            "张量核心忙，是算力墙：用更低的精度，或换算力更强的卡。两个都闲，是延迟：合并小 kernel，"
-            "用 CUDA Graph，查 CPU 和通信。"
+            "张量核心忙，是算力墙：用更低的精度，或换算力更强的卡。两个都闲，是延迟："
+            "合并小 kernel，用 CUDA Graph，查 CPU 和通信。"
         ),
         caption=(
             "忙与闲是相对的：DRAM_ACTIVE 实际很少超过 {ceiling}。SM 利用率分不出这三种情况，因为等"

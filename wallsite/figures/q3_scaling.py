@@ -128,7 +128,7 @@ WORDS = {
     ),
     "en": Words(
         title=(
-            "Efficiency below {rule} is only poor value; past {turning} GPUs the step really gets "
+            "Efficiency below {rule} is only poor value; past {turning} GPUs a step really gets "
             "slower"
         ),
         alt=(
@@ -141,7 +141,7 @@ WORDS = {
         ),
         caption=(
             "T(N) = C/N + 2(N−1)/N·S/β + 2(N−1)·α, nothing overlapped. C = {compute} s: {params} "
-            "parameters, {tokens} tokens a step, H100, an assumed MFU of {mfu}; S = {size} of bf16 "
+            "parameters, {tokens} tokens a step, H100, an assumed MFU of {mfu}; S = {size} of BF16 "
             "gradients, β = {bandwidth} per direction, α = {alpha}. All assumed or derived, "
             "nothing measured."
         ),

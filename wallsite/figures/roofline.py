@@ -67,7 +67,7 @@ WORDS = {
             "算力限制。背景是 A100、H200、B200 的屋顶，拐点分别为 {others}。"
         ),
         caption=(
-            "稠密 BF16 峰值与 HBM 带宽，均为厂商标称值。屋顶是上限，真实程序只会在它下面。H200 的算"
+            "稠密 BF16 峰值与 HBM 带宽，均取自厂商资料。屋顶是上限，真实程序只会在它下面。H200 的算"
             "力与 H100 相同、带宽更大，所以拐点左移；B200 的两者都涨，拐点几乎不动（带宽取 "
             "{chosen}；另有资料写 {other}，拐点便是 {other_ridge}）。"
         ),
@@ -81,8 +81,8 @@ WORDS = {
     ),
     "en": Words(
         title=(
-            "Below {ridge} operations for each byte moved, an {chip} cannot keep its maths units "
-            "fed"
+            "Below {ridge} operations for each byte moved, an {chip} cannot keep its arithmetic "
+            "units fed"
         ),
         alt=(
             "A roofline plot, both axes logarithmic: attainable performance over arithmetic "
