@@ -2,7 +2,7 @@
 
 import pytest
 
-from wallsite.site import numbers
+from wallsite.site import dimensions, expressions, numbers
 from wallsite.site.numbers import NumberError
 
 
@@ -31,6 +31,11 @@ def check(text):
         "[[-1 := -gemv(8, 8).intensity / gemv(8, 8).intensity]]",
         "[[50% := bytes_of('fp8') / bytes_of('bf16')]]",
         "[[32 := arch('llama-2-7b').layers]]",
+        r"$[[4.18 := decode_floor(7e9, bandwidth('h100-sxm'))]]\ \text{ms}$",
+        r"$[[295 := ridge('h100-sxm')]]\ \text{FLOP/byte}$",
+        "[[2 bytes := bytes_of('bf16')]]",
+        "[[7.5 FLOP/byte := 2 * FLOP * params('gpt-3') / (46.7 * GB)]]",
+        "[[4 := year('v100') - 2014]] years",
     ],
 )
 def test_right_numbers_pass(text):
@@ -57,6 +62,18 @@ def test_right_numbers_pass(text):
         ("[[1 := turning_point(1, 1, link('ib-ndr'), 0)]]", "is inf"),
         ("[[1 := bandwidth('h100-sxm', alt=3)]]", "alternatives"),
         ("[[1 := __import__('os').getpid() + ridge('h100-sxm')]]", "unknown name '__import__'"),
+        ("[[3.35 TFLOP/s := bandwidth('h100-sxm')]]", "TFLOP/s measures FLOP/s, but .* byte/s"),
+        ("[[3.35 TB := bandwidth('h100-sxm')]]", "TB measures byte, but the expression is byte/s"),
+        ("[[450 GB/s := link('nvlink4') * ms / ms / ms]]", "but the expression is byte/s.2"),
+        ("[[2.3× := bandwidth('b200') / peak('h100-sxm')]]", "× measures 1, but .* byte/FLOP"),
+        ("[[4 ms := decode_floor(7e9, bandwidth('h100-sxm')) + 1]]", "they cannot be added"),
+        ("[[3.35 := bandwidth('h100-sxm') / 1e12]] TB/s", "'TB/s' after it belongs inside"),
+        (
+            r"$[[4.18 := decode_floor(7e9, bandwidth('h100-sxm'))]]\,\text{µs}$",
+            "rounds to 4,179.10",
+        ),
+        (r"$[[4.18 := decode_floor(7e9, bandwidth('h100-sxm'))]]\ \text{GB}$", "GB measures byte"),
+        ("[[1 := bound(1, peak('h100-sxm'), bandwidth('h100-sxm'))]]", "could not convert"),
         ("[[1 := bytes_of('fp7')]]", "unknown data type 'fp7'; known: fp64"),
     ],
 )
@@ -87,3 +104,26 @@ def test_find_gives_position_and_plain_text():
         "[[2 TB/s := link('x')]]",
     ]
     assert numbers.plain(text) == "a 1 b [link](x) 2 TB/s"
+
+
+def test_every_name_an_expression_may_use_has_a_dimension():
+    grounded = set(expressions.names())
+    assert grounded - {"q", "arch", "gemm", "gemv", "decode", "prefill", "bound"} == set(
+        dimensions.RETURNS
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "dimension"),
+    [
+        ("ridge('h100-sxm')", "FLOP/byte"),
+        ("sqrt(bandwidth('h100-sxm') * bandwidth('b200'))", "byte/s"),
+        ("power('h100-sxm') / peak('h100-sxm')", "J/FLOP"),
+        ("q('q3.alpha')", "s"),
+        ("decode(7e9).traffic / bandwidth('h100-sxm')", "s"),
+        ("min(link('nvlink4'), link('ib-ndr')) * ms", "byte"),
+        ("(peak('b200') / peak('h100-sxm')) ** 0.5", "1"),
+    ],
+)
+def test_dimensions(expression, dimension):
+    assert expressions.evaluate(expression).dimension == dimensions.parse(dimension)

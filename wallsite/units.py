@@ -43,6 +43,7 @@ def _build() -> dict[str, Unit]:
     units |= {
         "byte": Unit(1.0, "byte"),
         "bytes": Unit(1.0, "byte"),
+        "字节": Unit(1.0, "byte"),
         "bit": Unit(1 / 8, "byte"),
         "bits": Unit(1 / 8, "byte"),
         "byte/s": Unit(1.0, "byte/s"),
@@ -50,9 +51,13 @@ def _build() -> dict[str, Unit]:
         "FLOP/byte": Unit(1.0, "FLOP/byte"),
         "V": Unit(1.0, "V"),
         "GT/s": Unit(1e9, "transfer/s"),
-        "MHz": Unit(1e6, "Hz"),
-        "GHz": Unit(1e9, "Hz"),
+        "MHz": Unit(1e6, "1/s"),
+        "GHz": Unit(1e9, "1/s"),
         "GPU·h": Unit(3600.0, "s"),
+        "GPU hours": Unit(3600.0, "s"),
+        "卡时": Unit(3600.0, "s"),
+        "million GPU hours": Unit(3.6e9, "s"),
+        "万卡时": Unit(3.6e7, "s"),
     }
     for seconds, words in {
         60.0: ("min", "minutes", "minute", "分钟"),

@@ -44,8 +44,9 @@ class Build:
         self._others = others
         kept = self._root / ".cache" / "wallsite"
         logging.getLogger("jieba").setLevel(logging.WARNING)
-        # Compiled modules beside the sources would look like an edit to `mkdocs serve`.
-        sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(kept / "pycache")
+        # A compiled module beside its source would look like an edit to `mkdocs serve`.
+        sys.dont_write_bytecode = True
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         self._figures = kept / "figures" / self._code
         self._speak()
         self._options = config.mdx_configs["wallsite.site.extension"]

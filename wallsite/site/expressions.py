@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from wallsite import collectives, roofline, tables, units, workload
+from wallsite.site import dimensions
 from wallsite.tables import Value
 
 
@@ -30,9 +31,17 @@ class Input(NamedTuple):
 
 
 class Result(NamedTuple):
-    """An evaluated expression: SI value, the inputs read, and the kind of statement it makes."""
+    """An evaluated expression.
+
+    Attributes:
+        value: in SI base units.
+        dimension: what it measures, see `wallsite.site.dimensions`.
+        inputs: the values of the tables that it read, in order.
+        kind: the kind of statement it makes, see `wallsite.tables`.
+    """
 
     value: float
+    dimension: dimensions.Dimension
     inputs: tuple[Input, ...]
     kind: str
 
@@ -42,6 +51,12 @@ class _Reader:
 
     def __init__(self) -> None:
         self.inputs: list[Input] = []
+
+    def accessors(self) -> dict[str, Callable[..., Any]]:
+        """Everything an expression may read, by name."""
+        own = {"__init__", "accessors", "note"}
+        methods = inspect.getmembers(self, inspect.ismethod)
+        return {name: method for name, method in methods if name not in own}
 
     def note(self, label: str, value: Value | None, alt: int = 0) -> float:
         if value is None:
@@ -141,6 +156,8 @@ def bytes_of(dtype: str) -> float:
 _CONSTANTS: dict[str, Any] = {name: units.scale(name) for name in ("MB", "GB", "TB")}
 _CONSTANTS |= {name: units.scale(name) for name in ("KiB", "MiB", "GiB", "ms", "day")}
 _CONSTANTS |= {"KB": 1e3, "us": 1e-6}
+# They change no value; they say what a bare factor counts: ``2 * FLOP * params('gpt-3')``.
+_CONSTANTS |= {"FLOP": 1.0, "byte": 1.0}
 _ARITHMETIC: dict[str, Any] = {
     "sqrt": math.sqrt,
     "log2": math.log2,
@@ -161,6 +178,11 @@ def _models() -> dict[str, Callable[..., Any]]:
     }
 
 
+def names() -> list[str]:
+    """List the accessors and models that an expression may call."""
+    return sorted(_Reader().accessors() | _models())
+
+
 @cache
 def evaluate(expression: str) -> Result:
     """Evaluate an expression over the tables and the models.
@@ -170,21 +192,16 @@ def evaluate(expression: str) -> Result:
             or calls neither an accessor nor a model, so that it could never be wrong.
     """
     reader = _Reader()
-    accessors = {
-        name: function
-        for name, function in inspect.getmembers(reader, inspect.ismethod)
-        if name not in {"__init__", "note"}
-    }
-    grounded = accessors | _models()
+    grounded = reader.accessors() | _models()
     scope = _CONSTANTS | _ARITHMETIC | grounded
     try:
         tree = ast.parse(expression, mode="eval")
     except SyntaxError as error:
         raise ExpressionError(f"does not parse: {error.msg}") from None
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    if unknown := sorted(names - scope.keys()):
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    if unknown := sorted(used - scope.keys()):
         raise ExpressionError(f"unknown name {unknown[0]!r}; known: {', '.join(sorted(scope))}")
-    if not names & grounded.keys():
+    if not used & grounded.keys():
         raise ExpressionError("depends on no data and no model, so it could never be wrong")
     try:
         value = float(eval(compile(tree, "<checked number>", "eval"), {"__builtins__": {}}, scope))
@@ -194,7 +211,11 @@ def evaluate(expression: str) -> Result:
         raise ExpressionError(f"{type(error).__name__}: {error}") from None
     if not math.isfinite(value):
         raise ExpressionError(f"is {value}, not a finite number")
-    return Result(value, tuple(reader.inputs), _kind(tree.body, reader.inputs))
+    try:
+        dimension = dimensions.of(tree.body)
+    except dimensions.DimensionError as error:
+        raise ExpressionError(str(error)) from None
+    return Result(value, dimension, tuple(reader.inputs), _kind(tree.body, reader.inputs))
 
 
 def _kind(root: ast.expr, inputs: list[Input]) -> str:

@@ -13,7 +13,7 @@ NOT_SEARCHED = {"data-search-exclude": "true"}
 
 def scrollable(parent: ET.Element, name: str) -> ET.Element:
     """Add a box that scrolls sideways when it is too narrow, also from the keyboard."""
-    attributes = {"class": "ws-scroll", "role": "region", "aria-label": name, "tabindex": "0"}
+    attributes = {"class": "ws-scroll", "role": "group", "aria-label": name, "tabindex": "0"}
     return ET.SubElement(parent, "div", attributes)
 
 

@@ -48,7 +48,7 @@ class _Formulas(Treeprocessor):  # type: ignore[misc]
         element.text = AtomicString(self.md.htmlStash.store(mathml))
 
     def _number(self, match: re.Match[str]) -> str:
-        found = numbers.find(match[0])[0]
+        found = numbers.find(match.string[match.start() :])[0]  # its unit may follow
         prose.check(found, self.page, near=match[0])
         return _latex(found.shown)
 

@@ -11,11 +11,12 @@ This module knows the syntax only; `wallsite.site.expressions` knows what the na
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from decimal import Decimal
 from typing import NamedTuple
 
 from wallsite import units
-from wallsite.site import expressions
+from wallsite.site import dimensions, expressions
 
 PATTERN = re.compile(r"\[\[(?P<shown>[^\[\]\n]+?)\s+:=\s+(?P<expression>[^\n]+?)\]\](?!\])")
 
@@ -24,6 +25,12 @@ _SHOWN = re.compile(
     r"(?:\s?(?:×|\\times)\s?10(?:\^\{(?P<power>-?\d+)\}|(?P<raised>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)))?"
     r"\s?(?P<unit>.*)"
 )
+# A unit right after the brackets. In a formula that is its place: ``\ \text{ms}``.
+_IN_FORMULA = re.compile(r"(?:\\[ ,;:!]|~|\s)*\\text\{\s*([^{}]+?)\s*\}")
+_IN_PROSE = re.compile(r"\s?([A-Za-zµ/]+|[\u4e00-\u9fff]{1,2})(?![A-Za-z0-9])")
+# A difference of two years is counted, not measured.
+_PHYSICAL = {name for name, unit in units.UNITS.items() if unit.dimension != "1"}
+_PHYSICAL -= {"year", "years", "年"}
 _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
@@ -32,12 +39,23 @@ class NumberError(ValueError):
 
 
 class Checked(NamedTuple):
-    """A checked number found in a text: where it stands, what it shows, how it is computed."""
+    r"""A checked number found in a text.
+
+    Attributes:
+        start: where it begins in the text.
+        end: where it ends.
+        shown: what the reader sees, with its unit unless that is in ``beyond``.
+        expression: how it is computed.
+        beyond: a unit that follows in a formula, as ``\text{ms}``.
+        stray: a unit of measurement that follows in prose, where it escapes the check.
+    """
 
     start: int
     end: int
     shown: str
     expression: str
+    beyond: str = ""
+    stray: str = ""
 
     def check(self) -> expressions.Result:
         """Evaluate the expression and compare it with the digits shown.
@@ -46,44 +64,72 @@ class Checked(NamedTuple):
             NumberError: the shown text is not a number with a known unit, the expression fails,
                 depends on no data and no model, is not finite, or rounds to other digits.
         """
-        digits, decimals, size = self._read()
+        digits, decimals, unit, power = self._read()
+        size = unit.scale * 10.0**power
         try:
             result = expressions.evaluate(self.expression)
         except expressions.ExpressionError as error:
-            raise NumberError(f"[[{self.shown} := {self.expression}]]: {error}") from None
+            raise self._error(error) from None
+        if self._unit and result.dimension != dimensions.parse(unit.dimension):
+            raise self._error(
+                f"{self._unit} measures {unit.dimension}, but the expression is "
+                f"{dimensions.write(result.dimension)}"
+            )
         right = units.round_half_away(result.value / size, decimals)
         if right != digits:
-            raise NumberError(
-                f"[[{self.shown} := {self.expression}]]: shows {digits:,}, but the value is "
-                f"{result.value / size:.12g}, which rounds to {right:,}"
+            raise self._error(
+                f"shows {digits:,}, but the value is {result.value / size:.12g}, "
+                f"which rounds to {right:,}"
             )
         return result
 
-    def _read(self) -> tuple[Decimal, int, float]:
-        """Split the shown text into its digits, the number of decimals, and the size of one."""
+    def _read(self) -> tuple[Decimal, int, units.Unit, int]:
+        """Split the shown text into digits, number of decimals, unit and power of ten."""
         match = _SHOWN.fullmatch(self.shown)
         if match is None:
-            raise NumberError(
-                f"[[{self.shown} := …]]: cannot read {self.shown!r} as a number and a unit; "
-                "write 1,234.5 TB/s, 38%, 2.30× or 3.15×10²³, and 'about' or ≈ outside"
+            raise self._error(
+                f"cannot read {self.shown!r} as a number and a unit; write 1,234.5 TB/s, 38%, "
+                "2.30× or 3.15×10²³, and 'about' or ≈ outside"
             )
+        if self.stray:
+            raise self._error(f"the unit {self.stray!r} after it belongs inside the brackets")
         decimals = match["decimals"] or ""
         whole = match["whole"].replace(",", "")
         digits = Decimal(f"{'-' if match['sign'] else ''}{whole}{decimals and f'.{decimals}'}")
         power = int(match["power"] or (match["raised"] or "0").translate(_RAISED))
         try:
-            size = units.scale(match["unit"].strip()) * 10.0**power
+            return digits, len(decimals), units.unit(self._unit), power
         except ValueError as error:
-            raise NumberError(f"[[{self.shown} := {self.expression}]]: {error}") from None
-        return digits, len(decimals), size
+            raise self._error(error) from None
+
+    @property
+    def _unit(self) -> str:
+        match = _SHOWN.fullmatch(self.shown)
+        return (match["unit"].strip() if match else "") or self.beyond
+
+    def _error(self, message: object) -> NumberError:
+        return NumberError(f"[[{self.shown} := {self.expression}]]: {message}")
 
 
 def find(text: str) -> list[Checked]:
     """Find every checked number of a text, in order."""
     return [
-        Checked(match.start(), match.end(), match["shown"].strip(), match["expression"].strip())
+        Checked(
+            match.start(),
+            match.end(),
+            match["shown"].strip(),
+            match["expression"].strip(),
+            _following(_IN_FORMULA, text, match.end(), units.UNITS),
+            _following(_IN_PROSE, text, match.end(), _PHYSICAL),
+        )
         for match in PATTERN.finditer(text)
     ]
+
+
+def _following(pattern: re.Pattern[str], text: str, end: int, known: Container[str]) -> str:
+    """Return the known unit that follows at a place in a text, if one does."""
+    match = pattern.match(text, end)
+    return match[1] if match and match[1] in known else ""
 
 
 def plain(text: str) -> str:

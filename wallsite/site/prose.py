@@ -38,7 +38,7 @@ class _CheckedNumber(InlineProcessor):  # type: ignore[misc]
     def handleMatch(  # noqa: N802
         self, m: re.Match[str], data: str
     ) -> tuple[ET.Element, int, int]:
-        found = numbers.find(m[0])[0]
+        found = numbers.find(data[m.start() :])[0]  # what follows may be a stray unit
         result = check(found, self.page, near=m[0])
         title = provenance(result, self.page.language)
         element = number(found.shown, result.value, result.kind, title)
