@@ -86,6 +86,7 @@ def test_checked_number_works_in_every_context(convert, text, selector):
 def test_number_says_what_it_rests_on(convert):
     number = convert("[[3.35 TB/s := bandwidth('h100-sxm')]]").data
     assert "ws-vendor" in number["class"]
+    assert number["title"].startswith("vendor = bandwidth('h100-sxm')\n")
     assert "3.35 TB/s" in number["title"]
     source = tables.source(tables.accelerator("h100-sxm").bandwidth.sources[0])
     assert source.title in number["title"]

@@ -81,7 +81,9 @@ def ridge(device: str, dtype: str) -> None:
 
 @main.command(epilog="Example: wallsite decode h100-sxm --params 7B --dtype bf16")
 @click.argument("device")
-@click.option("--params", callback=_number, required=True, help="Read for a token: 7e9 or 7B.")
+@click.option(
+    "--params", callback=_number, required=True, help="Parameters read per token: 7e9 or 7B."
+)
 @click.option("--dtype", default="bf16", show_default=True, help="Data type of the weights.")
 def decode(device: str, params: float, dtype: str) -> None:
     """Least time for a token on a DEVICE at batch 1: bytes of the weights ÷ bandwidth."""

@@ -114,8 +114,8 @@ def algbw(size: float, elapsed: float) -> float:
 def busbw(size: float, elapsed: float, ranks: int) -> float:
     """Bus bandwidth of an all-reduce, byte/s: ``algbw · 2(N−1)/N``.
 
-    For a ring it is what each link carries in one direction, whatever N, and so compares with
-    the hardware. For other algorithms, and for reduction in the switch, it is a convention.
+    For a ring it is what each link carries in one direction, whatever N, so it can be compared
+    with the hardware. For other algorithms, and for reduction in the switch, it is a convention.
 
     Raises:
         ValueError: fewer than two ranks (nothing crosses a link), or an argument out of range.
@@ -183,7 +183,7 @@ def scaling_efficiency(one: float, many: float, ranks: int) -> float:
 
 
 def exposed_time(communication: float, overlappable: float) -> float:
-    """Seconds of communication left in sight after ``overlappable`` seconds of compute hide it.
+    """Seconds of communication left exposed after ``overlappable`` seconds of compute hide it.
 
     Raises:
         ValueError: an argument is negative.

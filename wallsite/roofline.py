@@ -2,7 +2,7 @@
 
 A kernel that performs ``flops`` operations and moves ``traffic`` bytes cannot finish before the
 slower of two things is done: the arithmetic, at the chip's peak, and the moving, at its memory
-bandwidth. Everything on this page follows from that one sentence.
+bandwidth. Everything in this module follows from that one sentence.
 
 Units: FLOP, byte, s, FLOP/s, byte/s and FLOP/byte throughout. Peaks are dense.
 

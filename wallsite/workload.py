@@ -117,8 +117,8 @@ def prefill(
 ) -> Work:
     """Read a prompt of ``tokens`` tokens: one pass over the weights serves all of them.
 
-    The cache is written once. Activations and attention scores, which a fused kernel keeps on
-    the chip, are not counted.
+    The cache is written once. Activations are not counted, nor attention scores, which a fused
+    kernel keeps on the chip, nor attention's own FLOPs.
 
     Raises:
         ValueError: an argument is out of range.
@@ -159,7 +159,7 @@ def critical_batch(peak: float, bandwidth: float, weight_bytes: float = 2.0) -> 
     """Tokens a weight matrix must serve in one pass to leave the memory-bound side.
 
     The ridge point times half the bytes of a weight, since each weight does two FLOPs a token.
-    It speaks of the weights alone: the KV cache does not share.
+    It concerns the weights alone: the KV cache is not shared.
 
     Raises:
         ValueError: an argument is out of range.

@@ -140,7 +140,7 @@ WORDS = {
             "inside its machine and only {across} S over the network."
         ),
         caption=(
-            "A cell's number counts the GPUs whose gradients it adds up; a frame marks what the "
+            "A cell’s number counts the GPUs whose gradients it adds up; a frame marks what the "
             "step brought in. Each step sends S/{ranks} from each GPU. A single ring over all "
             "{all} GPUs would carry {flat} S over the link between machines."
         ),

@@ -84,7 +84,7 @@ WORDS = {
         ),
         caption=(
             "Per GPU and per direction, vendor figures. One network port for each GPU: HDR with "
-            "A100, NDR with H100, XDR with B300. B300's HBM is drawn at {chosen}; other documents "
+            "A100, NDR with H100, XDR with B300. B300’s HBM is drawn at {chosen}; other documents "
             "say {other}."
         ),
         each="{name}: HBM {0}, NVLink {1}, InfiniBand {network} {2}",

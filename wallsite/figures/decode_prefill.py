@@ -108,8 +108,8 @@ class Words(NamedTuple):
 WORDS = {
     "zh": Words(
         title=(
-            "上下文 {context} token 时，batch 再大，decode 也顶多用上 {best} 的算力：KV cache "
-            "封住了强度"
+            "上下文 {context} token 时，batch 再大，{model} 的 decode 也顶多用上 {best} 的算力："
+            "KV cache 封住了强度"
         ),
         alt=(
             "上半部分是 {chip} 的 Roofline，拐点 {ridge} FLOP/byte。下半部分用同一横轴标出四种负载"
@@ -134,8 +134,8 @@ WORDS = {
     ),
     "en": Words(
         title=(
-            "With {context} tokens of context, decode uses at most {best} of the FLOP/s at any "
-            "batch: the KV cache caps its intensity"
+            "With {context} tokens of context, {model} decodes with at most {best} of the FLOP/s "
+            "at any batch: the KV cache caps its intensity"
         ),
         alt=(
             "Above, the roofline of {chip} with its ridge at {ridge} FLOP/byte. Below, on the same "
@@ -149,7 +149,7 @@ WORDS = {
             "attention itself left out. Hollow dots count the weights alone, full dots the KV "
             "cache too. At batch {largest} that cache is {cache}, more than one {chip} holds: only "
             "the intensity counts here. {grouped}, which has GQA, is capped at {grouped_cap}. The "
-            "right column is the roof's limit, not a measurement."
+            "right column is the roof’s limit, not a measurement."
         ),
         x="Arithmetic intensity (FLOP/byte)",
         y="Attainable performance (TFLOP/s)",

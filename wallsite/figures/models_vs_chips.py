@@ -107,7 +107,7 @@ WORDS = {
         ),
         alt=(
             "Lines over years on a logarithmic axis of growth since {first}. Parameters go from "
-            "BERT-Large's 0.34B to Llama 3.1 405B, {models} times, or {models_yearly} times a "
+            "BERT-Large’s 0.34B to Llama 3.1 405B, {models} times, or {models_yearly} times a "
             "year. The dense FP16/BF16 peak of one chip goes from V100 to B200, {chips} times, or "
             "{chips_yearly} times a year. GPT-4, whose size is a rumour, is a hollow dot off the "
             "line."
@@ -120,7 +120,7 @@ WORDS = {
         ),
         axis="Growth since {first}",
         models="Model parameters",
-        chips="One chip's TFLOP/s",
+        chips="One chip’s TFLOP/s",
         per_year="{0}× a year",
         rumour="GPT-4 {0} (rumour)",
         headers=("Name", "Year", "Value", "Against {first}"),

@@ -110,7 +110,7 @@ WORDS = {
                 "DRAM idle,\ntensor idle",
                 "Neither wall",
                 "Waiting elsewhere:\nfuse small kernels\nCUDA graphs\n"
-                "check CPU, network\n\na new GPU won't help",
+                "check CPU, network\n\na new GPU won’t help",
             ),
         ),
     ),

@@ -112,8 +112,8 @@ WORDS = {
         ),
         caption=(
             "Solid bars end at the least that sources state, faint bars at the most; the tick is "
-            "the value used on this site. NVIDIA's are vendor figures. No vendor document was seen "
-            "for 910B: it is sold in bins, and HCCS's {hccs} has no stated direction. Links are "
+            "the value used on this site. NVIDIA’s are vendor figures. No vendor document was seen "
+            "for 910B: it is sold in bins, and HCCS’s {hccs} has no stated direction. Links are "
             "per chip and per direction."
         ),
         each="{panel}: {values}",

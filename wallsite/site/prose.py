@@ -40,7 +40,7 @@ class _CheckedNumber(InlineProcessor):  # type: ignore[misc]
     ) -> tuple[ET.Element, int, int]:
         found = numbers.find(data[m.start() :])[0]  # what follows may be a stray unit
         result = check(found, self.page, near=m[0])
-        title = provenance(result, self.page.language)
+        title = provenance(found.expression, result, self.page.language)
         element = number(found.shown, result.value, result.kind, title)
         return element, m.start(), m.end()
 
@@ -57,9 +57,9 @@ def check(found: numbers.Checked, page: Page, near: str) -> Result:
         raise page.error(error, near) from None
 
 
-def provenance(result: Result, language: str) -> str:
-    """Say what a result is and what it was computed from, one input a line."""
-    lines = [KINDS[language][result.kind]]
+def provenance(expression: str, result: Result, language: str) -> str:
+    """Say what a result is, how it was computed and from what, one input a line."""
+    lines = [f"{KINDS[language][result.kind]} = {expression}"]
     for item in result.inputs:
         label = item.value.label.get(language, item.label)
         line = f"{label}: {statement(item.value, language)}"

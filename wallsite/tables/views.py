@@ -111,7 +111,7 @@ def _accelerators(
     write.note(
         pick(
             "容量照厂商的标注写；NVIDIA 数据中心卡的驱动报出的 GiB 数与它接近。",
-            "Capacity is the vendor's label; drivers of NVIDIA data-centre cards report close to "
+            "Capacity is the vendor’s label; drivers of NVIDIA data-centre cards report close to "
             "that many GiB.",
         )
     )
@@ -361,7 +361,7 @@ def _models_vs_chips(write: Writer) -> RenderedTable:
     ]
     caption = pick(
         "模型参数与单片算力，都以第一行为 1 倍。",
-        "Model parameters and one chip's peak, each against the first row.",
+        "Model parameters and one chip’s peak, each against the first row.",
     )
     return write.table(headers, rows, caption)
 
@@ -384,7 +384,7 @@ def _energies(write: Writer, ratio: bool) -> RenderedTable:
         rows.append([*row, write.quotients(energy, unit_of_work, "×", _times)] if ratio else row)
     headers = [pick("操作", "Operation"), pick("能耗（pJ）", "Energy (pJ)")]
     if ratio:
-        headers.append(pick("相对 FP32 乘法", "Against an fp32 multiply"))
+        headers.append(pick("相对 FP32 乘法", "Against an FP32 multiply"))
     caption = pick(
         "每次操作的能耗，45 nm、0.9 V；访存按一次 64 位计。",
         "Energy of one operation at 45 nm and 0.9 V; a memory access is 64 bits.",
