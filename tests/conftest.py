@@ -1,11 +1,38 @@
-"""The site, built once for all tests that look at what a reader gets."""
+"""The site as its readers get it: converted, built once for all tests, and in a browser."""
 
 import os
 import subprocess
 import sys
 
+import browser
 import pytest
+from bs4 import BeautifulSoup
+from markdown import Markdown
 from pages import ROOT
+from serve import serve
+
+
+@pytest.fixture(scope="session")
+def extensions():
+    """The Markdown extensions of mkdocs.yml and their options."""
+    from mkdocs.config import load_config
+
+    config = load_config(str(ROOT / "mkdocs.yml"))
+    return config["markdown_extensions"], config["mdx_configs"]
+
+
+@pytest.fixture
+def convert(extensions):
+    """Convert a text as the site does."""
+
+    def convert(text, **options):
+        names, configs = extensions
+        options = {"language": "en", "snippets": str(ROOT / "snippets"), **options}
+        configs = configs | {"wallsite.site.extension": options}
+        md = Markdown(extensions=names, extension_configs=configs)
+        return BeautifulSoup(md.convert(text), "html.parser")
+
+    return convert
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +52,59 @@ def built_site(tmp_path_factory):
         told = [line for line in build.stdout.splitlines() if not line.startswith("INFO")]
         pytest.fail("\n".join(["mkdocs build --strict failed:", *told]), pytrace=False)
     return folder
+
+
+@pytest.fixture(scope="session")
+def html(built_site):
+    """Parse a built file, once."""
+    parsed = {}
+
+    def html(path):
+        if path not in parsed:
+            text = (built_site / path).read_text("utf-8")
+            parsed[path] = BeautifulSoup(text, "html.parser")
+        return parsed[path]
+
+    return html
+
+
+@pytest.fixture(scope="module")
+def address(built_site, tmp_path_factory):
+    """Address of the site, served from a sub-path as a project page is."""
+    root = tmp_path_factory.mktemp("served")
+    (root / "sub").symlink_to(built_site)
+    with serve(root) as address:
+        yield f"{address}sub/"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    if browser.executable() is None:
+        pytest.skip("no Chromium or Chrome on this machine")
+    pytest.importorskip("playwright")
+    with browser.launch() as chromium:
+        yield chromium
+
+
+@pytest.fixture
+def visit(chromium, address):
+    """Open pages; afterwards nothing must have failed, or been asked of another host."""
+    contexts, problems = [], []
+
+    def is_ours(url):
+        return url.startswith((address, "data:", "blob:"))
+
+    def visit(path, **options):
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("response", lambda x: x.status < 400 or problems.append(x.url))
+        page.on("request", lambda request: is_ours(request.url) or problems.append(request.url))
+        page.goto(address + path, wait_until="load")
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert problems == []

@@ -1,8 +1,12 @@
 """The command line: what it prints, and the code it leaves with."""
 
+import errno
 import json
+import os
+import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -65,6 +69,9 @@ def test_no_such_name(words, said):
         ["decode", "h100-sxm", "--params", "seven"],
         ["decode", "h100-sxm", "--params", "0"],
         ["decode", "h100-sxm", "--params", "-7B"],
+        ["decode", "h100-sxm", "--params", ".B"],
+        ["decode", "h100-sxm", "--params", "nan"],
+        ["decode", "h100-sxm", "--params", "1e999"],
         ["table", "links", "--dtype", "fp8"],
         ["table", "ridge", "--lang", "fr"],
         ["probe", "--backend", "cupy"],
@@ -80,12 +87,21 @@ def test_wrong_usage(words):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("params", ["7B", "7e9", "7000M", "7_000_000_000", "0.007t"])
+@pytest.mark.parametrize(
+    "params", ["7B", "7e9", "7E+9", "7000M", "7_000_000_000", "0.007t", ".007T", "7e-3T"]
+)
 def test_decode(params):
     done = run("decode", "h100-sxm", "--params", params)
     assert done.exit_code == 0
     assert "14 GB of bf16 weights ÷ 3.35 TB/s = at least 4.18 ms a token" in done.stdout
     assert "do not fit" not in done.stdout
+
+
+def test_a_type_is_read_in_either_case():
+    for words in (["ridge", "h100"], ["decode", "h100", "--params", "7B"], ["table", "ridge"]):
+        upper, lower = (run(*words, "--dtype", dtype) for dtype in ("BF16", "bf16"))
+        assert upper.exit_code == lower.exit_code == 0
+        assert upper.stdout.casefold() == lower.stdout.casefold()
 
 
 def test_decode_of_what_does_not_fit():
@@ -197,6 +213,64 @@ def test_a_path_that_cannot_be_written_fails_before_measuring(measured, tmp_path
     assert done.exit_code == 1
     assert "cannot write" in done.stderr
     assert not measured
+
+
+@pytest.mark.usefixtures("measured")
+def test_json_into_a_pipe_leaves_the_pipe(tmp_path, result):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # so that opening for writing finds one
+    assert run(*QUICK, "--json", str(pipe)).exit_code == 0
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert probes.ProbeResult.from_json(os.read(reader, 2**16).decode()) == result
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+@pytest.mark.usefixtures("measured")
+def test_json_through_a_link_leaves_the_link(tmp_path, result):
+    target, link = tmp_path / "target.json", tmp_path / "link.json"
+    link.symlink_to(target)
+    assert run(*QUICK, "--json", str(link)).exit_code == 0
+    assert link.is_symlink()
+    assert probes.ProbeResult.from_json(target.read_text("utf-8")) == result
+
+
+@pytest.mark.usefixtures("measured")
+def test_a_failed_write_is_one_line_and_leaves_the_old_file(monkeypatch, tmp_path):
+    path = tmp_path / "result.json"
+    path.write_text("old")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(probes.ProbeResult, "to_json", full)
+    done = run(*QUICK, "--json", str(path))
+    assert (done.exit_code, done.stderr) == (1, "Error: No space left on device\n")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs Linux's /dev/full")
+@pytest.mark.parametrize("words", [["ridge", "h100"], ["table", "links"], ["--help"]])
+def test_output_to_a_full_disk_is_one_line(words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", "from wallsite.cli import main; main()", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, "Error: No space left on device\n")
+
+
+def test_a_closed_pipe_is_no_error():
+    program = "from wallsite.cli import main; main(['table', 'accelerators'])"
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as table:
+        table.stdout.close()
+        assert table.stderr.read() == b""
 
 
 def test_more_memory_than_there_is():

@@ -394,18 +394,36 @@ def test_the_sound_file_is_read():
     [
         ("TB/s", "TBs/s", "chips.toml: [chip] bandwidth.unit: unknown unit 'TBs/s'; did you mean"),
         ("TB/s", "TB", "bandwidth.unit: 'TB' measures byte, not byte/s"),
-        ('unit = "TB/s", ', "", "bandwidth.unit: expected a unit, found None"),
-        ("3.35", '"3.35"', "bandwidth.value: expected a number, found '3.35'"),
-        ("3.35", "true", "bandwidth.value: expected a number, found True"),
-        ("3.35", "nan", "bandwidth.value: expected a finite number, found nan"),
-        ("3.35", "-3.35", "bandwidth: must be above zero, found -3.35"),
+        ('unit = "TB/s", ', "", "bandwidth.unit: is missing"),
+        ("3.35", '"3.35"', "bandwidth.value: must be a finite number above 0, got '3.35'"),
+        ("3.35", "true", "bandwidth.value: must be a finite number above 0, got True"),
+        ("3.35", "nan", "bandwidth.value: must be a finite number above 0, got nan"),
+        ("3.35", "-3.35", "bandwidth.value: must be a finite number above 0, got -3.35"),
+        (
+            "3.35",
+            "1" * 400,
+            "bandwidth.value: is too large or too small to be real: an int of more",
+        ),
+        ("value = 3.35, ", "", "bandwidth.value: is missing"),
         ("{ value = 3.35,", "{ value = 3.35, per = 'both',", "bandwidth: per is for links only"),
+        ("3.35,", "3.35, per = 'up',", "bandwidth.per: 'up' is not one of direction, both, undec"),
         ("3.35,", "3.35, dense = false,", "bandwidth: dense must be true here"),
         ("3.35,", "3.35, dense = 0,", "bandwidth.dense: expected true or false, found 0"),
         ("3.35,", "3.35, sorce = 'x',", "bandwidth.sorce: unknown field; did you mean source?"),
         ("3.35,", "3.35, note = 'x',", 'bandwidth.note: expected { zh = "…", en = "…" }'),
         ("3.35,", "3.35, note = { zh = 'x' },", "bandwidth.note: expected"),
         ("3.35,", "3.35, alternatives = 4,", "bandwidth.alternatives: expected a list of values"),
+        (
+            "3.35,",
+            "3.35, alternatives = [{ value = 4, unit = 'TB', kind = 'assumed' }],",
+            "bandwidth.alternatives.unit: 'TB' measures byte, not byte/s",
+        ),
+        (
+            "3.35,",
+            "3.35, alternatives = [{ value = 4, unit = 'TB/s', kind = 'assumed', alternatives = "
+            "[{ value = 4, unit = 'TB/s', kind = 'assumed' }] }],",
+            "bandwidth.alternatives: an alternative has no alternatives of its own",
+        ),
         (
             "3.35,",
             "3.35, alternatives = [{ value = 4, unit = 'TB/s', kind = 'vendor' }],",
@@ -420,6 +438,7 @@ def test_the_sound_file_is_read():
         ('source = "sheet"', 'source = "shet"', "unknown source 'shet'; did you mean sheet?"),
         ('["sheet"]', "[]", "fp16.source: expected a source or a list of sources, found []"),
         ('["sheet"]', "[1]", "fp16.source: unknown source 1"),
+        ('["sheet"]', "[['sheet']]", "fp16.source: unknown source ['sheet']"),
         ("bandwidth =", "bandwith =", "[chip] bandwith: unknown field; did you mean bandwidth?"),
         ("link =", "fp4_sparse = 1\nlink =", "[chip] fp4_sparse: expected a table, found 1"),
         ('"wire"', '"wier"', "[chip] link: unknown link 'wier'; did you mean wire?"),
@@ -431,6 +450,10 @@ def test_the_sound_file_is_read():
         ("link =", "lacks = ['fp16']\nlink =", "[chip] lacks: 'fp16' has a value of its own"),
         ("link =", "lacks = ['fp61']\nlink =", "[chip] lacks: 'fp61' is not one of fp64"),
         ("link =", "aliases = 'c'\nlink =", "[chip] aliases: expected a list of strings"),
+        ("link =", "aliases = [' ']\nlink =", "[chip] aliases: expected a list of strings"),
+        ("link =", "network =", "[chip] network: 'wire' is scale-up, not scale-out"),
+        ("[chip]", '["Chip 1"]', "chips.toml: ['Chip 1']: an id is lower case, such as h100-sxm"),
+        ("[chip]", "[[chip]]", "chips.toml: [chip]: expected a table, found [{'name': 'Chip', "),
         ("[chip]", "[chip", "chips.toml: "),
         ("[chip]", "[chip]\n[chip]", "chips.toml: "),
         ("[chip]", "loose = 1\n[chip]", "chips.toml: [loose]: expected a table, found 1"),
@@ -479,6 +502,21 @@ def test_a_mistake_in_a_link_is_reported(right, wrong, message):
     assert f"links.toml: [wire] {message}" in str(caught.value)
 
 
+def test_a_scale_out_link_is_the_network():
+    sources = load.read_sources(SOURCES, "sources.toml")
+    links = load.read_links(LINK.replace("scale-up", "scale-out"), "links.toml", sources)
+    with pytest.raises(DataError, match=r"\[chip\] link: 'wire' is scale-out: that is the network"):
+        load.read_accelerators(DEVICE, "chips.toml", sources, links)
+
+
+def test_a_file_in_another_encoding_is_named(tmp_path, monkeypatch):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "links.toml").write_bytes(b"# \xe4\xb8\xad\n# \xd6\xd0\n")  # UTF-8, GBK
+    monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
+    with pytest.raises(DataError, match=r"^links.toml: line 2 is not UTF-8$"):
+        load.text("links.toml")
+
+
 def test_quantities_may_be_empty_but_not_twice_the_same():
     sources = load.read_sources(SOURCES, "sources.toml")
     one = "['q.n']\nlabel = { zh = '数', en = 'n' }\nvalue = 1\nunit = ''\nkind = 'assumed'\n"
@@ -486,6 +524,13 @@ def test_quantities_may_be_empty_but_not_twice_the_same():
     assert load.read_quantities({"a.toml": one}, sources)["q.n"].value == 1
     with pytest.raises(DataError, match=r"b.toml: \[q.n\]: stands in a.toml already"):
         load.read_quantities({"a.toml": one, "b.toml": one}, sources)
+    rival = f"{one}alternatives = [{{ value = 1, unit = 's', kind = 'assumed' }}]"
+    with pytest.raises(
+        DataError, match=r"a.toml: \[q.n\] alternatives.unit: 's' measures s, not 1"
+    ):
+        load.read_quantities({"a.toml": rival}, sources)
+    with pytest.raises(DataError, match=r"a.toml: \[q.n\] per: 'up' is not one of direction"):
+        load.read_quantities({"a.toml": f"{one}per = 'up'"}, sources)
     with pytest.raises(DataError, match=r"a.toml: \[q.n\] label: is missing"):
         load.read_quantities({"a.toml": one.replace("label", "#")}, sources)
 
@@ -496,6 +541,23 @@ def test_a_mistake_in_the_other_files_is_reported():
         load.read_sources(SOURCES.replace('"read"', '"red"'), "sources.toml")
     with pytest.raises(DataError, match=r"glossary.toml: \[a\] note: is missing"):
         load.read_terms("[a]\nzh = '一'\nen = 'one'", "glossary.toml")
+    with pytest.raises(
+        DataError, match=r"\[sheet\] url: expected an address that starts with http"
+    ):
+        load.read_sources(f"{SOURCES}url = 'p.com/t'", "sources.toml")
+    term = "[{0}]\nzh = '一'\nen = 'One'\nnote = {{ zh = '甲', en = 'n' }}\n"
+    with pytest.raises(DataError, match=r"glossary.toml: \[b\] zh: '一' already names a"):
+        load.read_terms(term.format("a") + term.format("b"), "glossary.toml")
+    with pytest.raises(DataError, match=r"glossary.toml: \[b\] en: 'one' already names a"):
+        load.read_terms(term.format("a") + term.format("b").replace("一", "二"), "glossary.toml")
+    half = "params = { value = 1, unit = '', kind = 'assumed' }"
+    half += "\nlayers = { value = 1.5, unit = '', kind = 'assumed' }"
+    with pytest.raises(DataError, match=r"\[m\] layers: must be a whole number, found 1.5"):
+        load.read_models(f"[m]\nname = 'M'\n{half}", "models.toml", sources)
+    with pytest.raises(
+        DataError, match=r"energy.toml: \[add\] value: must be a finite number above"
+    ):
+        load.read_energies("[add]\nvalue = -1\nunit = 'J'", "energy.toml", sources)
     with pytest.raises(DataError, match=r"models.toml: \[m\] params: is missing"):
         load.read_models("[m]\nname = 'M'", "models.toml", sources)
     with pytest.raises(DataError, match=r"energy.toml: \[add\] unit: 'W' measures W, not J"):

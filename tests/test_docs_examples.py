@@ -40,7 +40,7 @@ RIGHT = {
     "```python\nassert open('kept.txt').read() == '12\\n'\n```",
     "empty_folder": "```python\nimport os\nprint(sorted(os.listdir()))\n```\n"
     "```output\n['area.py', 'broken.py']\n```",
-    "number": "About [[7.4× := 7.4 * bytes_of('fp8')]], not `[[8 := 1]]`.\n\n"
+    "number": "About [[7.4× := 7.4 * bytes_of('fp8') / byte]], not `[[8 := 1]]`.\n\n"
     "```text\n[[9 := 1]]\n```",
     "hidden": "<!--\n```python\n1 / 0\n```\n[[9 := 1]]\n-->\n\n```text\nno code\n```",
     "exits": "```python\nraise SystemExit(0)\n```",
@@ -85,7 +85,7 @@ WRONG = {
     "python_not_run": Page('```{ .python .not-run title="x" }\n```', 1, "only a shell block"),
     "unnamed": Page("```\nx\n```", 1, "without a language"),
     "unknown": Page("```console\n$ true\n```", 1, "nothing runs 'console'"),
-    "number": Page("text\n\n- [[7.5× := 7.4 * bytes_of('fp8')]]", 3, "rounds to 7.4"),
+    "number": Page("text\n\n- [[7.5× := 7.4 * bytes_of('fp8') / byte]]", 3, "rounds to 7.4"),
     "number_second": Page(
         "[[1 := bytes_of('fp8')]] and [[3 := bytes_of('fp16')]]", 1, "rounds to 2"
     ),

@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import pytest
 from doctests.evaluators import difference
 from doctests.parsers import pair
 from pages import DOCS, LANGUAGES, ROOT, SNIPPETS, names, scan
+
+from wallsite import probes
 
 # The regular expression of PEP 723.
 _METADATA = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
@@ -106,6 +109,53 @@ def test_only_numpy_means_no_torch_and_no_matplotlib(tmp_path):
             check=False,
         )
         assert f"ModuleNotFoundError: No module named {package!r}" in done.stderr
+
+
+# What a program prints if every sample of it takes 10 ms at best and 20 ms in the median, and the
+# first warm-up 1 s: its arithmetic, with the times that vary taken out. By hand: 2 · 128 MiB in
+# 10 ms are 26.8 GB/s, 3 · 64 MiB 20.1 GB/s, and 2 · 2048³ FLOP 1.72 TFLOP/s.
+RATES = {
+    "bandwidth_ridge.py": """\
+bandwidth  20.1 GB/s at best, 10.1 median
+matmul     1.72 TFLOP/s in fp32
+ridge      85.3 FLOP/byte on this machine
+""",
+    "gotcha_cache_sized.py": "right, 128 MiB    26.8 GB/s\n",
+    "gotcha_count_once.py": """\
+wrong, payload only  1N    13.4 GB/s
+right, read + write  2N    26.8 GB/s
+with write-allocate  3N    40.3 GB/s
+""",
+    "gotcha_fresh_output.py": """\
+wrong, fresh output     6.7 GB/s
+right, out=b            6.7 GB/s
+""",
+    "gotcha_no_warmup.py": """\
+wrong, first pass        0.3 GB/s
+right, after warm-up    13.4 GB/s
+""",
+    "gotcha_one_thread.py": """\
+wrong, 1 thread          26.8 GB/s
+right, 1 for each core   26.8 GB/s""",
+    "gotcha_zero_page.py": """\
+wrong, np.zeros    26.8 GB/s
+right, filled      26.8 GB/s
+""",
+}
+
+
+@pytest.mark.parametrize("snippet", RATES)
+def test_rates_follow_from_the_bytes_and_the_time(snippet, monkeypatch, capsys):
+    def sample(call, **more):
+        call()
+        return probes.Samples(seconds=(0.02, 0.01, 0.03), warmups=(1.0, 0.01))
+
+    cpu = probes.find_device("cpu")
+    monkeypatch.setattr(probes, "sample", sample)
+    monkeypatch.setattr(probes, "find_device", lambda name: cpu)
+    monkeypatch.setattr(probes, "plan_arrays", lambda *_, **more: probes.ArrayPlan(64 * 2**20, 3))
+    runpy.run_path(str(SNIPPETS / snippet), run_name="__main__")
+    assert RATES[snippet] in capsys.readouterr().out
 
 
 @every_snippet

@@ -511,3 +511,18 @@ def test_command_line_writes_chosen_figures(tmp_path):
     assert [file.name for file in out.iterdir()] == ["roofline.en.svg"]
     wrong = CliRunner().invoke(cli.main, ["--out", str(out), "--lang", "en", "--name", "rooflin"])
     assert wrong.exit_code == 2
+
+
+def test_worker_leaves_quietly_when_its_build_has_ended():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wallsite.figures.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.close()
+    process.stdin.write('{"name": "roofline", "lang": "en"}\n')
+    process.stdin.close()
+    assert process.stderr.read() == ""
+    assert process.wait() == 0

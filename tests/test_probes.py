@@ -2,8 +2,11 @@
 
 import dataclasses
 import json
+import os
+import re
 import subprocess
 import sys
+import threading
 import types
 
 import numpy as np
@@ -349,6 +352,23 @@ class TestWithoutTorch:
             probes.measure_bandwidth("cpu", "torch", array_bytes=MIB)
 
 
+@pytest.mark.parametrize("error", [ImportError, OSError])
+def test_a_torch_that_does_not_load_is_not_called_absent(monkeypatch, error):
+    class Broken:
+        def find_spec(self, name, path=None, target=None):
+            if name == "torch":
+                raise error("libcudart.so.12: cannot open shared object file\nmore")
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "wallsite.probes.torch_backend", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
+    why = "torch does not load (libcudart.so.12: cannot open shared object file)"
+    assert probes.find_device().note == f"{why}, so the CPU is measured"
+    with pytest.raises(ValueError, match=rf"^backend {re.escape(why)}; numpy measures the CPU$"):
+        probes.measure_bandwidth("cpu", "torch", array_bytes=MIB)
+
+
 def test_torch_without_a_gpu_takes_the_cpu_and_says_why(monkeypatch):
     fake_torch(monkeypatch, "cuda", 0)
     assert probes.find_device().note == "torch 2.99 finds no accelerator, so the CPU is measured"
@@ -449,6 +469,25 @@ def test_a_given_size_is_taken_in_whole_cache_lines():
     assert probes.plan_arrays(device(), 3, array_bytes=MIB + 65).array_bytes == MIB + 64
 
 
+def test_where_not_even_one_mib_fits():
+    with pytest.raises(
+        probes.NotEnoughMemory, match=r"MiB that are free.*array_bytes=174720 would"
+    ):
+        probes.plan_arrays(device(free=MIB), 3, array_bytes=MIB)
+    with pytest.raises(
+        probes.NotEnoughMemory, match=r"64 bytes exceed half of the 99 bytes.*no siz"
+    ):
+        probes.plan_arrays(device(free=99), 3, array_bytes=64)
+
+
+def test_arrays_that_all_fit_in_the_cache_are_said_to():
+    (warning,) = probes.plan_arrays(device(cache=3 * MIB), 3, array_bytes=MIB).warnings
+    assert warning.endswith("last-level cache of 3 MiB that the system reports: they all fit in it")
+    (warning,) = probes.plan_arrays(device(cache=3 * MIB), 3, array_bytes=MIB + 64).warnings
+    assert warning.endswith("part of the traffic may stay in it")
+    assert probes.plan_arrays(device(), 3, array_bytes=64).warnings[0].startswith("arrays of 64 b")
+
+
 def test_unknown_cache_and_memory():
     plan = probes.plan_arrays(device(free=None, cache=None), 3)
     assert plan.array_bytes == 256 * MIB
@@ -464,13 +503,14 @@ def test_plan_names_the_wrong_argument(wrong):
 # ------------------------------------------------------------------------------------- kernels
 
 BACKENDS = ["numpy", "torch"]
+THREADS = min(2, len(hardware.usable_cpus()))
 
 
 @pytest.fixture(params=BACKENDS)
 def engine(request):
     if request.param == "torch":
         pytest.importorskip("torch")
-    opened = backend.open_backend(request.param, probes.find_device("cpu"), threads=2)
+    opened = backend.open_backend(request.param, probes.find_device("cpu"), threads=THREADS)
     yield opened
     opened.close()
 
@@ -504,6 +544,57 @@ def test_fewer_elements_than_threads():
         task.run()
         assert task.largest_error() < memory.TOLERANCE
     engine.close()
+
+
+def test_a_slice_always_meets_the_thread_that_filled_it():
+    engine = numpy_backend.NumpyBackend(threads=4)
+    seen = [engine._each(lambda part: threading.get_ident(), [None] * 4) for _ in range(20)]
+    assert len(set(seen[0])) == 4
+    assert seen == [seen[0]] * 20
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("module", "error"),
+    [
+        (np, MemoryError("Unable to allocate 9 GiB\nmore")),
+        (None, RuntimeError("can't allocate\nx")),
+    ],
+)
+def test_a_failed_allocation_is_one_line(monkeypatch, module, error):
+    def fail(*args, **more):
+        raise error
+
+    name, module = ("numpy", module) if module else ("torch", pytest.importorskip("torch"))
+    for allocate in ("empty", "full", "randn", "full_like"):
+        if hasattr(module, allocate):
+            monkeypatch.setattr(module, allocate, fail)
+    reason = str(error).splitlines()[0]
+    for measure in (probes.measure_bandwidth, probes.measure_matmul):
+        with pytest.raises(probes.NotEnoughMemory) as caught:
+            measure("cpu", name)
+        assert str(caught.value) == f"an allocation on cpu failed: {reason}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on the address space")
+@pytest.mark.parametrize("name", BACKENDS)
+def test_within_a_gibibyte_of_address_space_it_measures_or_says_why_not(name):
+    pytest.importorskip(name)
+    program = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30));"
+        "from wallsite.cli import main;"
+        f"main(['probe', '--quick', '--device', 'cpu', '--backend', '{name}'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode in {0, 4}, done.stderr
+    assert "triad" in done.stdout if done.returncode == 0 else "Error: " in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_kernel_that_stops_short_prints_no_number(monkeypatch):
@@ -544,6 +635,7 @@ def test_faster_than_the_hardware_prints_no_number():
     [
         ({"backend": "cupy"}, "backend must be auto, numpy or torch"),
         ({"threads": 0}, "threads"),
+        ({"threads": 10**6}, r"threads must be at most \d+, the CPUs there are, got 1000000"),
         ({"repeats": 0}, "repeats"),
         ({"array_bytes": -1}, "array_bytes"),
         ({"device": "x y"}, "device"),
@@ -586,10 +678,10 @@ def test_a_slow_type_stays_small(monkeypatch):
 
 @pytest.mark.usefixtures("no_torch")
 def test_whole_measurement_without_torch():
-    result = probes.measure(array_bytes=MIB, threads=2, repeats=2, quick=True)
+    result = probes.measure(array_bytes=MIB, threads=THREADS, repeats=2, quick=True)
     bandwidth = result.bandwidth
     assert [kernel.name for kernel in bandwidth.kernels] == ["copy", "scale", "add", "triad"]
-    assert (bandwidth.backend, bandwidth.threads, bandwidth.array_bytes) == ("numpy", 2, MIB)
+    assert (bandwidth.backend, bandwidth.threads, bandwidth.array_bytes) == ("numpy", THREADS, MIB)
     assert bandwidth.device.note.startswith("torch is not installed")
     for kernel in bandwidth.kernels:
         assert len(kernel.samples.seconds) == 2
@@ -639,6 +731,9 @@ def test_numbers_without_a_fraction_are_still_floats():
         (lambda f: f["machine"].update(cpus="2"), "result.machine.cpus must be int, got '2'"),
         (lambda f: f["machine"].update(cpus=None), "result.machine.cpus must be int"),
         (lambda f: f.update(matmuls={}), "result.matmuls must be a list"),
+        (lambda f: f.update(load_average=float("nan")), "NaN is not JSON"),
+        (lambda f: f["matmuls"][0]["samples"].update(seconds=[]), "seconds must hold durations"),
+        (lambda f: f["matmuls"][0]["samples"].update(seconds=[1.0, -1.0]), "seconds must hold"),
         (
             lambda f: f["bandwidth"]["kernels"][1]["samples"].update(seconds=["x"]),
             r"result.bandwidth.kernels\[1\].samples.seconds\[0\] must be float",

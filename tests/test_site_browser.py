@@ -1,66 +1,9 @@
 """The built site in a real browser: search, languages, phones, and no script at all."""
 
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
-
-import browser
 import pytest
-
-pytestmark = pytest.mark.skipif(
-    browser.executable() is None, reason="no Chromium or Chrome on this machine"
-)
 
 PAGES = ("", "three-walls/", "three-walls/memory/", "three-walls/questions/", "reference/hardware/")
 MEMORY = "three-walls/memory/"
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        """Say nothing."""
-
-
-@pytest.fixture(scope="module")
-def address(built_site, tmp_path_factory):
-    """Address of the site, served from a sub-path as a project page is."""
-    root = tmp_path_factory.mktemp("served")
-    (root / "sub").symlink_to(built_site)
-    handler = partial(_Quiet, directory=str(root))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/sub/"
-        server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    pytest.importorskip("playwright")
-    with browser.launch() as chromium:
-        yield chromium
-
-
-@pytest.fixture
-def visit(chromium, address):
-    """Open pages; afterwards nothing must have failed, or been asked of another host."""
-    contexts, problems = [], []
-
-    def is_ours(url):
-        return url.startswith((address, "data:", "blob:"))
-
-    def visit(path, **options):
-        context = chromium.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("response", lambda answer: answer.ok or problems.append(answer.url))
-        page.on("request", lambda request: is_ours(request.url) or problems.append(request.url))
-        page.goto(address + path, wait_until="load")
-        return page
-
-    yield visit
-    for context in contexts:
-        context.close()
-    assert problems == []
 
 
 @pytest.mark.parametrize(

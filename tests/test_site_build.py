@@ -8,7 +8,6 @@ from urllib.parse import unquote, urljoin, urlsplit
 from xml.etree import ElementTree as ET
 
 import pytest
-from bs4 import BeautifulSoup
 from pages import DOCS, LANGUAGES, ROOT, SNIPPETS, names
 
 SITE = "https://wallsite.github.io/"
@@ -27,20 +26,6 @@ def address(name):
     path = PurePosixPath(name).with_suffix("")
     path = path.parent if path.name == "index" else path
     return "" if path == PurePosixPath() else f"{path}/"
-
-
-@pytest.fixture(scope="session")
-def html(built_site):
-    """Parse a built file, once."""
-    parsed = {}
-
-    def html(path):
-        if path not in parsed:
-            text = (built_site / path).read_text("utf-8")
-            parsed[path] = BeautifulSoup(text, "html.parser")
-        return parsed[path]
-
-    return html
 
 
 @pytest.fixture
@@ -178,6 +163,12 @@ def test_snippets_can_be_downloaded(built_site, language):
         (dependencies,) = changed
         wheel = re.search(r"wallsite @ (\S+\.whl)", dependencies)[1]
         assert (built_site / wheel.removeprefix(SITE)).is_file()
+
+
+def test_everybody_may_read_the_site(built_site):
+    """Pages refuses to publish what others may not read."""
+    for path in built_site.rglob("*"):
+        assert path.stat().st_mode & 0o044 == 0o044, path
 
 
 # --- What a page holds ---------------------------------------------------------------------------

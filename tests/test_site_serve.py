@@ -11,6 +11,7 @@ import time
 from contextlib import contextmanager
 from urllib.request import urlopen
 
+import nbformat
 import pytest
 from pages import ROOT
 
@@ -20,7 +21,7 @@ PAGES = {
     "en": "# Home { #home }\n\n/// table | ridge\n    devices: [h100-sxm]\n///\n",
 }
 # Tables link to it.
-SOURCES = "# Sources { #sources }\n\n/// table | sources\n///\n"
+SOURCES = "# Sources { #sources }\n\n/// list | sources\n///\n"
 FIGURE = """
 ```{ .python .figure #curve title="A title" alt="A text" }
 import matplotlib.pyplot as plt
@@ -99,6 +100,37 @@ def test_what_is_wrong_in_either_language_fails_the_build(project, path, text, m
     assert "Traceback" not in run.stdout
 
 
+def notebook(project, heading, code):
+    """Give the site a notebook, the same in both languages but for the heading."""
+    for language in PAGES:
+        cells = [
+            nbformat.v4.new_markdown_cell(f"# {heading[language]}"),
+            nbformat.v4.new_code_cell("# a first line\n" + code),
+        ]
+        path = project / "docs" / language / "note.ipynb"
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+
+
+def test_cell_that_raises_fails_the_build(project):
+    notebook(project, {"zh": "题", "en": "Title"}, "1 / 0")
+    run = build(project)
+    assert run.returncode == 1
+    said = re.search(r"docs/(zh|en)/note\.ipynb:(\d+): a cell raised ZeroDivisionError", run.stdout)
+    text = (project / said[0].split(":")[0]).read_text("utf-8")
+    assert "# a first line" in text.splitlines()[int(said[2]) - 1]
+    assert "Traceback" not in run.stdout
+
+
+def test_headings_of_a_notebook_are_named_in_english(project):
+    notebook(project, {"zh": "题", "en": "A title"}, "print('printed')")
+    run = build(project)
+    assert run.returncode == 0, run.stdout
+    for path in ("note", "en/note"):
+        text = (project / "site" / path / "index.html").read_text("utf-8")
+        assert '<h1 id="a-title">' in text
+        assert "printed" in text
+
+
 @contextmanager
 def served(project):
     """Serve the project: a function that waits for the next build and returns what was said."""
@@ -146,15 +178,21 @@ def test_serve_shows_every_edit_in_both_languages(project):
             wait()
             assert "NEW WORDS" in get(path)
 
-        # Data: the numbers and the figure must follow, in a process that has read the old ones.
+        # Data: everything that rests on it must follow, in a process that has read the old data.
         data = project / "wallsite/tables/data/accelerators.toml"
         text = data.read_text("utf-8")
         head, device = text.split("[h100-sxm]\n")
         data.write_text(f"{head}[h100-sxm]\n{device.replace('3.35', '2.0', 1)}", encoding="utf-8")
         wait()
-        assert ">494.7<" in get("")
-        assert ">494.7<" in get("en/")
-        assert ">2.0 4.0<" in get("en/")
+        for path in pages:
+            page = get(path)
+            assert ">494.7<" in page  # a number that is computed from it
+            assert '\n2.0 TB/s"' in page  # the title of the number itself
+            assert "<p>2.0 TB/s · " in page  # what the number's box shows
+            assert "2.0 TB/s" in get(f"{path}reference/sources/")
+            download = get(f"{path}data/accelerators.csv")
+            assert re.search(r"^h100-sxm,.*,bandwidth,0,2\.0,TB/s,", download, re.MULTILINE)
+        assert ">2.0 4.0<" in get("en/")  # the figure
 
         # A module that does not import stops this build, not the server.
         module = project / "wallsite/roofline.py"

@@ -1,13 +1,15 @@
 """Looking things up, the errors for what is not there, and the tables that pages show."""
 
 import pickle
+import re
 import subprocess
 import sys
 
 import pytest
 
 from wallsite import tables
-from wallsite.tables import UnknownName, render
+from wallsite.tables import UnknownName, facts, render
+from wallsite.tables.provenance import quantity, summary
 
 NAMES = (
     *("accelerators", "ridge", "ridge-trend", "links", "link-ratio", "models"),
@@ -100,6 +102,20 @@ def test_bf16_and_fp16_are_one_figure_except_on_volta():
             "unknown vendor 'Nvidea'; did you mean NVIDIA?",
         ),
         (
+            lambda: render.render("ridge", "en", dtype="fp61"),
+            "unknown dtype 'fp61'; did you mean fp64 or fp16",
+        ),
+        (
+            lambda: render.render("ridge", "en", dtype=["fp16", "fp8"]),
+            "unknown dtype ['fp16', 'fp8']; ",
+        ),
+        (lambda: render.render("ridge", "en", devices=910), "unknown device 910; "),
+        (lambda: render.render("ridge", "en", devices=[910]), "unknown device 910; "),
+        (lambda: render.render("links", "en", tier=["host"]), "unknown tier ['host']; did you"),
+        (lambda: render.render("x", "en"), "unknown table 'x'; known: accelerators, ridge, "),
+        (lambda: tables.accelerator(None), "unknown device None; no known name is close"),
+        (lambda: tables.accelerator("h100").peak(None), "unknown dtype None; H100 SXM5 has"),
+        (
             lambda: render.render("links", "en", tier="scaleup"),
             "unknown tier 'scaleup'; did you mean scale-up",
         ),
@@ -112,6 +128,18 @@ def test_an_unknown_name_is_one_clean_line_with_near_matches(look, message):
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "spelling", ["h100-sxm", "H100 SXM5", "H100 SXM", " h100 ", "H100-sxm5", "h100 80GB"]
+)
+def test_a_device_is_found_by_id_name_and_alias_however_spelt(spelling):
+    assert tables.accelerator(spelling).id == "h100-sxm"
+
+
+def test_an_option_is_read_like_a_name():
+    upper, lower = (render.render("ridge", "en", dtype=dtype) for dtype in ("BF16", "bf16"))
+    assert upper == lower
 
 
 def test_tables_are_read_once_and_cannot_be_changed():
@@ -153,12 +181,18 @@ def test_reading_every_table_is_quick():
 # --- rendering -----------------------------------------------------------------------------------
 
 
+def rests_on(cell):
+    """Everything about a cell that is not in words."""
+    basis = cell.basis
+    return basis and (basis.value, basis.kind, basis.inputs, len(basis.computed)), len(cell.items)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_table_is_the_same_in_both_languages(name):
     zh, en = render.render(name, "zh"), render.render(name, "en")
     assert len(zh.rows) == len(en.rows) > 0
-    assert [[cell.value for cell in row] for row in zh.rows] == [
-        [cell.value for cell in row] for row in en.rows
+    assert [[rests_on(cell) for cell in row] for row in zh.rows] == [
+        [rests_on(cell) for cell in row] for row in en.rows
     ]
     assert zh.sources == en.sources
     assert len(zh.notes) == len(en.notes)
@@ -174,9 +208,55 @@ def test_every_number_says_where_it_comes_from(name, language):
     table = render.render(name, language)
     for row in table.rows:
         for cell in row:
-            if cell.value:
-                assert cell.title
-                assert set(cell.value.sources) <= set(table.sources)
+            if cell.basis:
+                assert cell.basis.inputs
+                assert set(cell.basis.sources) <= set(table.sources)
+
+
+def test_both_ways_rest_on_one_way():
+    row = render.render("links", "en", vendor="Huawei").rows[0]
+    assert row[4].basis.computed == ("392 GB/s, both ways = 2 × 196 GB/s, one way",)
+    assert [item.key for item in row[4].basis.inputs] == ["hccs-910b.bandwidth"]
+
+
+def test_every_value_is_a_fact_of_its_own():
+    listed = facts.facts()
+    stated = [
+        *(value for thing in tables.accelerators().values() for value in thing.fields.values()),
+        *(value for link in tables.links().values() for value in (link.bandwidth, link.quoted)),
+        *(value for thing in tables.models().values() for value in thing.fields.values()),
+        *tables.energies().values(),
+        *tables.quantities().values(),
+    ]
+    assert len(listed) == len(stated)
+    for fact in listed.values():
+        assert facts.of(fact.value) is fact
+        assert all(fact.label(language) for language in ("zh", "en"))
+
+
+def test_a_rival_as_an_input_has_the_default_as_its_rival():
+    fact = facts.of(tables.accelerator("b200").bandwidth)
+    default, rival = facts.Statement(fact), facts.Statement(fact, 1)
+    assert (default.key, rival.key) == ("b200.bandwidth", "b200.bandwidth/1")
+    assert (default.value.value, rival.value.value) == (7.7, 8.0)
+    assert rival.rivals == (default.value,)
+
+
+@pytest.mark.parametrize(("language", "colon"), [("zh", "："), ("en", ": ")])
+def test_a_source_lists_everything_that_rests_on_it(language, colon):
+    table = render.render("sources", language)
+    assert len(table.rows) == len(tables.sources())
+    for source, row in zip(tables.sources(), table.rows, strict=True):
+        cited = [
+            (fact.name[language], quantity(value, language))
+            for fact in facts.facts().values()
+            for value in (fact.value, *fact.value.alternatives)
+            if source in value.sources
+        ]
+        assert re.findall(r"\d+", row[-1].text) == ([str(len(cited))] if cited else [])
+        lines = dict(line.rsplit(colon, 1) for line in row[-1].items)
+        for name, value in cited:
+            assert value in lines[name]
 
 
 def texts(table):
@@ -189,13 +269,18 @@ def test_conflicts_stand_side_by_side_and_ties_round_away_from_zero():
         ["B200 (HGX)", "2024", "2,250", "7.7 / 8.0", "292.2 / 281.3"],
         ["GB200 (NVL72)", "2024", "2,500", "8.0", "312.5"],
     ]
-    assert table.rows[0][4].title == (
-        "derived\n292.2 = 2,250 TFLOP/s ÷ 7.7 TB/s\n281.3 = 2,250 TFLOP/s ÷ 8.0 TB/s"
-    )
-    assert table.rows[0][4].value.value == pytest.approx(292.2, abs=0.05)
-    lines = table.rows[0][3].title.splitlines()
-    assert lines[0].startswith("7.7 TB/s · vendor · NVIDIA, NVIDIA Blackwell Architecture")
-    assert lines[1].startswith("8.0 TB/s · vendor · NVIDIA, NVIDIA DGX B200 product page")
+    bandwidth, ridge = (cell.basis for cell in table.rows[0][3:])
+    assert ridge.value == pytest.approx(292.2, abs=0.05)
+    assert summary(ridge, "en").splitlines() == [
+        "derived",
+        "292.2 = 2,250 TFLOP/s ÷ 7.7 TB/s",
+        "281.3 = 2,250 TFLOP/s ÷ 8.0 TB/s",
+        "B200 (HGX) dense FP16 / BF16 peak: 2,250 TFLOP/s",
+        "B200 (HGX) memory bandwidth: 7.7 TB/s / 8.0 TB/s",
+    ]
+    assert summary(bandwidth, "zh") == "厂商标称\n7.7 TB/s / 8.0 TB/s"
+    default = tables.accelerator("b200").bandwidth
+    assert bandwidth.sources == default.sources + default.alternatives[0].sources
 
 
 def test_the_trend_shows_what_hardware_lacks_and_what_is_preliminary():
@@ -245,7 +330,7 @@ def test_energy_against_a_multiply():
     rows = dict(row[::2] for row in texts(render.render("energy-ratio", "en")))
     assert rows["64-bit access, DRAM, low"] == "351×"
     assert rows["64-bit access, DRAM, high"] == "703×"
-    assert rows["64-bit access, 1 MB SRAM"] == "27×"
+    assert rows["64-bit access, 1 MiB SRAM"] == "27×"
 
 
 @pytest.mark.parametrize(

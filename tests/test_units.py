@@ -35,6 +35,8 @@ def test_scale(name, size):
 def test_unknown_unit_lists_near_matches():
     with pytest.raises(ValueError, match=r"^unknown unit 'TBs'; did you mean .*TB/s"):
         units.scale("TBs")
+    with pytest.raises(ValueError, match=r"^unknown unit None$"):
+        units.scale(None)
 
 
 @pytest.mark.parametrize(
@@ -49,10 +51,13 @@ def test_unknown_unit_lists_near_matches():
         (295.5224, 0, "296"),
         (0.285, 2, "0.29"),
         (1e23, -22, "1.0E+23"),
+        (-0.001, 1, "0.0"),
+        (1e30, 2, "1000000000000000000000000000000.00"),
+        (295.34, 30, "295.340000000000000000000000000000"),
     ],
 )
 def test_ties_go_away_from_zero(value, digits, expected):
-    assert units.round_half_away(value, digits) == Decimal(expected)
+    assert str(units.round_half_away(value, digits)) == str(Decimal(expected))
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])

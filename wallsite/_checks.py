@@ -1,89 +1,124 @@
-"""Argument checks shared by the models: one clear line naming the argument."""
+"""Checks of what a caller hands over, and the one clear line that names what is wrong.
+
+A check returns the argument as a plain Python number for the formula to use. A numpy scalar
+would bring its own width along, and ``np.uint8(16) * np.uint8(16)`` is 0.
+"""
 
 from __future__ import annotations
 
 import math
-
-
-def positive(**arguments: float) -> None:
-    """Require every argument to be a finite number above zero.
-
-    Raises:
-        ValueError: names the first argument that is zero, negative, NaN, infinite or no number.
-    """
-    for name, value in arguments.items():
-        if not _is_finite_number(value) or value <= 0:
-            raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
-
+from collections.abc import Callable, Iterable
+from typing import TypeGuard
 
 # No machine computes or moves data slower or faster than this; what lies outside is a number
 # in TB/s, TFLOP/s or Gb/s handed over without its prefix.
 _SLOWEST, _FASTEST = 1e5, 1e24
+# Nothing that is counted or measured lies outside, and inside no formula here overflows.
+_SMALLEST, _LARGEST = 1e-60, 1e60
 
 
-def rate(**arguments: float) -> None:
-    """Require every argument to be a plausible rate in SI base units, FLOP/s or byte/s.
-
-    Raises:
-        ValueError: names the first argument that is not a finite number above zero, or whose
-            size says that it was given in another unit.
-    """
-    positive(**arguments)
-    for name, value in arguments.items():
-        if not _SLOWEST <= value <= _FASTEST:
-            base = "FLOP/s" if "peak" in name else "byte/s"
-            raise ValueError(
-                f"{name} must be in {base}, got {value!r}: write 3.35 TB/s as 3.35e12, "
-                "989 TFLOP/s as 989e12, 400 Gb/s as 400e9 / 8"
-            )
-
-
-def seconds(**arguments: float) -> None:
-    """Require every argument to be a plausible latency: 0 to 1 s.
+def positive(name: str, value: float) -> float:
+    """Require a finite number above zero.
 
     Raises:
-        ValueError: names the first argument outside; microseconds are a likely slip.
+        ValueError: it is zero, negative, NaN, infinite or no number.
     """
-    not_negative(**arguments)
-    for name, value in arguments.items():
-        if value > 1:
-            raise ValueError(f"{name} must be in seconds, got {value!r}: write 5 µs as 5e-6")
+    return _checked(name, value, "a finite number above 0", lambda number: number > 0)
 
 
-def not_negative(**arguments: float) -> None:
-    """Require every argument to be a finite number, zero or above.
+def not_negative(name: str, value: float) -> float:
+    """Require a finite number, zero or above.
 
     Raises:
-        ValueError: names the first argument that is negative, NaN, infinite or no number.
+        ValueError: it is negative, NaN, infinite or no number.
     """
-    for name, value in arguments.items():
-        if not _is_finite_number(value) or value < 0:
-            raise ValueError(f"{name} must be a finite number, 0 or above, got {value!r}")
+    return _checked(name, value, "a finite number, 0 or above", lambda number: number >= 0)
 
 
-def fraction(**arguments: float) -> None:
-    """Require every argument to lie in 0 … 1.
+def rate(name: str, value: float) -> float:
+    """Require a plausible rate in SI base units, FLOP/s or byte/s.
 
     Raises:
-        ValueError: names the first argument outside; percentages are a likely slip.
+        ValueError: it is not a finite number above zero, or its size says that it was given in
+            another unit.
     """
-    for name, value in arguments.items():
-        if not _is_finite_number(value) or not 0 <= value <= 1:
-            raise ValueError(f"{name} must be a fraction from 0 to 1, got {value!r}")
+    number = positive(name, value)
+    if not _SLOWEST <= number <= _FASTEST:
+        base = "FLOP/s" if "peak" in name else "byte/s"
+        raise ValueError(
+            f"{name} must be in {base}, got {shown(value)}: write 3.35 TB/s as 3.35e12, "
+            "989 TFLOP/s as 989e12, 400 Gb/s as 400e9 / 8"
+        )
+    return number
 
 
-def count(least: int = 1, **arguments: int) -> None:
-    """Require every argument to be a whole number, ``least`` or above.
+def seconds(name: str, value: float) -> float:
+    """Require a plausible latency: 0 to 1 s.
 
     Raises:
-        ValueError: names the first argument that is not.
+        ValueError: it lies outside; microseconds are a likely slip.
     """
-    for name, value in arguments.items():
-        whole = _is_finite_number(value) and value == int(value)
-        if not whole or value < least:
-            raise ValueError(f"{name} must be a whole number, {least} or above, got {value!r}")
+    number = not_negative(name, value)
+    if number > 1:
+        raise ValueError(f"{name} must be in seconds, got {shown(value)}: write 5 µs as 5e-6")
+    return number
 
 
-def _is_finite_number(value: object) -> bool:
-    # bool is an int to Python; as a bandwidth or a count it is a slip.
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+def fraction(name: str, value: float) -> float:
+    """Require a fraction from 0 to 1.
+
+    Raises:
+        ValueError: it lies outside; percentages are a likely slip.
+    """
+    return _checked(name, value, "a fraction from 0 to 1", lambda number: 0 <= number <= 1)
+
+
+def count(name: str, value: float, least: int = 1) -> int:
+    """Require a whole number, ``least`` or above.
+
+    Raises:
+        ValueError: it is anything else.
+    """
+
+    def holds(number: float) -> bool:
+        return number == int(number) and number >= least
+
+    return int(_checked(name, value, f"a whole number, {least} or above", holds))
+
+
+def _checked(name: str, value: object, must: str, holds: Callable[[float], bool]) -> float:
+    number = value
+    if getattr(value, "ndim", None) == 0:
+        number = value.item()  # type: ignore[attr-defined]  # a scalar of numpy or torch
+    if not (_is_finite(number) and holds(number)):
+        raise ValueError(f"{name} must be {must}, got {shown(value)}")
+    if number and not _SMALLEST <= abs(number) <= _LARGEST:
+        raise ValueError(f"{name} is too large or too small to be real: {shown(value)}")
+    return number
+
+
+def _is_finite(value: object) -> TypeGuard[float]:
+    # bool is an int to Python; as a bandwidth or a count it is a slip. Comparing, unlike
+    # math.isfinite, takes an int of any length.
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+
+
+def shown(value: object) -> str:
+    """Write a value for an error message: one short line, were it an array or a whole table."""
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        return "an int of more than 60 digits"  # which Python may even refuse to print
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def near_matches(name: object, known: Iterable[str]) -> list[str]:
+    """List up to four known names close to a mistyped one, best first."""
+    from difflib import get_close_matches  # noqa: PLC0415 (only mistakes pay for this import)
+
+    return get_close_matches(str(name), list(known), n=4, cutoff=0.5)
+
+
+def did_you_mean(near: Iterable[str]) -> str:
+    """Write near matches as the end of an error message; nothing if there are none."""
+    names = " or ".join(near)
+    return f"; did you mean {names}?" if names else ""

@@ -9,12 +9,13 @@ than starting Python.
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import product
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 # Exit codes beside click's own 1 (failed) and 2 (wrong usage).
 NO_SUCH_NAME, NO_MEMORY, WRONG_RESULT = 3, 4, 5
 USAGE = click.UsageError.exit_code
-
-MIB = 2**20
 
 
 @contextmanager
@@ -43,13 +42,24 @@ def _exit_codes(codes: Mapping[type[Exception], int]) -> Iterator[None]:
 
 def _number(context: click.Context, parameter: click.Parameter, text: str) -> float:
     """Read a number of parameters, with a prefix if one is written: 7e9, 7B, 1.5T."""
-    parts = re.fullmatch(r"(\d+(?:\.\d*)?(?:e\d+)?)([kmbt]?)", text.lower().replace("_", ""))
+    pattern = r"((?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)([kmbt]?)"
+    parts = re.fullmatch(pattern, text.lower().replace("_", ""))
     if not parts:
         raise click.BadParameter(f"{text!r} is not a number such as 7e9 or 7B")
     return float(parts[1]) * {"": 1, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}[parts[2]]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run a command; output that cannot be written ends in one line, not in a traceback."""
+        try:
+            return super().main(*args, **extra)
+        except OSError as error:  # click takes care of a closed pipe, not of a full disk
+            click.echo(f"Error: {error.strerror or error}", err=True)
+            sys.exit(1)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def main() -> None:
     """The three walls of AI infrastructure: look them up, compute them, measure them."""
@@ -88,16 +98,15 @@ def ridge(device: str, dtype: str) -> None:
 def decode(device: str, params: float, dtype: str) -> None:
     """Least time for a token on a DEVICE at batch 1: bytes of the weights ÷ bandwidth."""
     from wallsite import tables, workload
-    from wallsite.tables.names import unknown
+    from wallsite.tables.names import find
     from wallsite.units import format_number
 
     with _exit_codes({tables.UnknownName: NO_SUCH_NAME, ValueError: USAGE}):
         found = tables.accelerator(device)
-        if dtype not in workload.ELEMENT_BYTES:
-            raise unknown("dtype", dtype, {known: known for known in workload.ELEMENT_BYTES})
         if found.bandwidth is None:
             raise click.ClickException(f"no memory bandwidth is known for {found.name}")
-        width = workload.ELEMENT_BYTES[dtype]
+        widths = workload.ELEMENT_BYTES
+        width = find("dtype", dtype, widths, {known: known for known in widths})
         seconds = workload.decode_floor(params, found.bandwidth.si, width)
     weights = params * width
     click.echo(
@@ -161,7 +170,7 @@ def probe(
         probes.ProbeError: WRONG_RESULT,
         ValueError: USAGE,
     }
-    keep = _whole_file(Path(path)) if path and path != "-" else nullcontext()
+    keep = nullcontext() if path is None or path == "-" else _whole_file(Path(path))
     with _exit_codes(codes), keep as file:
         result = probes.measure(device, backend, array_bytes, threads, quick=quick)
         if file:
@@ -174,15 +183,17 @@ def probe(
 
 def _report(result: ProbeResult) -> Iterator[str]:
     """What a person wants to see of a result."""
+    from wallsite.probes.plan import in_mib
+
     host, bandwidth = result.machine, result.bandwidth
     cache = host.last_level_cache
-    yield f"{host.cpu}, {host.cores} cores, last-level cache " + (
-        f"{cache / MIB:,.0f} MiB" if cache else "not known"
+    yield f"{host.cpu}, {_counted(host.cores, 'core')}, last-level cache " + (
+        in_mib(cache) if cache else "not known"
     )
-    threads = f", {bandwidth.threads} threads" if bandwidth.threads else ""
+    threads = f", {_counted(bandwidth.threads, 'thread')}" if bandwidth.threads else ""
     yield (
         f"{bandwidth.device} ({bandwidth.device.name}) with {bandwidth.backend} "
-        f"{bandwidth.backend_version}{threads}, arrays of {bandwidth.array_bytes / MIB:,.0f} MiB"
+        f"{bandwidth.backend_version}{threads}, arrays of {in_mib(bandwidth.array_bytes)}"
     )
     yield ""
     yield from _aligned(_bandwidth_rows(bandwidth))
@@ -191,6 +202,10 @@ def _report(result: ProbeResult) -> Iterator[str]:
     yield ""
     yield _decode_line(result)
     yield from (f"Note: {text}." for text in (bandwidth.device.note, *bandwidth.warnings) if text)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _bandwidth_rows(bandwidth: BandwidthResult) -> Iterator[list[str]]:
@@ -248,7 +263,10 @@ def _width(text: str) -> int:
 @contextmanager
 def _whole_file(path: Path) -> Iterator[IO[str]]:
     """Write a file that appears only once it is complete, and fail before a long measurement."""
-    part = path.with_name(f".{path.name}.part")
+    # A device or a pipe is written to; replacing it would destroy it. So would replacing a link.
+    special = path.exists() and not path.is_file()
+    whole = path.resolve()
+    part = path if special else whole.with_name(f".{whole.name}.part")
     try:
         file = part.open("w", encoding="utf-8")
     except OSError as error:
@@ -256,7 +274,9 @@ def _whole_file(path: Path) -> Iterator[IO[str]]:
     try:
         with file:
             yield file
-        part.replace(path)
+        if not special:
+            part.replace(whole)
     except BaseException:
-        part.unlink(missing_ok=True)
+        if not special:
+            part.unlink(missing_ok=True)
         raise

@@ -25,8 +25,8 @@ def ring_volume(size: float, ranks: int) -> float:
     Raises:
         ValueError: ``size`` is not above zero or ``ranks`` is not a whole number above zero.
     """
-    positive(size=size)
-    count(ranks=ranks)
+    size = positive("size", size)
+    ranks = count("ranks", ranks)
     return 2.0 * (ranks - 1) / ranks * size
 
 
@@ -42,8 +42,9 @@ def ring_all_reduce(size: float, ranks: int, bandwidth: float, latency: float = 
     Raises:
         ValueError: an argument is out of range.
     """
-    rate(bandwidth=bandwidth)
-    seconds(latency=latency)
+    ranks = count("ranks", ranks)
+    bandwidth = rate("bandwidth", bandwidth)
+    latency = seconds("latency", latency)
     return ring_volume(size, ranks) / bandwidth + 2 * (ranks - 1) * latency
 
 
@@ -59,10 +60,10 @@ def tree_all_reduce(size: float, ranks: int, bandwidth: float, latency: float = 
     Source: Sanders, Speck, Träff, "Two-tree algorithms for full bandwidth broadcast, reduction
     and scan", 2009.
     """
-    positive(size=size)
-    count(ranks=ranks)
-    rate(bandwidth=bandwidth)
-    seconds(latency=latency)
+    size = positive("size", size)
+    ranks = count("ranks", ranks)
+    bandwidth = rate("bandwidth", bandwidth)
+    latency = seconds("latency", latency)
     if ranks == 1:
         return 0.0
     return 2.0 * size / bandwidth + 2 * math.ceil(math.log2(ranks)) * latency
@@ -95,7 +96,12 @@ def hierarchical_all_reduce(
     Raises:
         ValueError: an argument is out of range.
     """
-    count(nodes=nodes)
+    size = positive("size", size)
+    nodes, per_node = count("nodes", nodes), count("per_node", per_node)
+    inner_bandwidth = rate("inner_bandwidth", inner_bandwidth)
+    outer_bandwidth = rate("outer_bandwidth", outer_bandwidth)
+    inner_latency = seconds("inner_latency", inner_latency)
+    outer_latency = seconds("outer_latency", outer_latency)
     inside = ring_all_reduce(size, per_node, inner_bandwidth, inner_latency)
     across = ring_all_reduce(size / per_node, nodes, outer_bandwidth, outer_latency)
     return inside + across
@@ -107,7 +113,7 @@ def algbw(size: float, elapsed: float) -> float:
     Raises:
         ValueError: an argument is not a finite number above zero.
     """
-    positive(size=size, elapsed=elapsed)
+    size, elapsed = positive("size", size), positive("elapsed", elapsed)
     return size / elapsed
 
 
@@ -120,7 +126,7 @@ def busbw(size: float, elapsed: float, ranks: int) -> float:
     Raises:
         ValueError: fewer than two ranks (nothing crosses a link), or an argument out of range.
     """
-    count(2, ranks=ranks)
+    ranks = count("ranks", ranks, 2)
     return algbw(size, elapsed) * 2 * (ranks - 1) / ranks
 
 
@@ -141,13 +147,13 @@ def step_time(
     Raises:
         ValueError: an argument is out of range.
     """
-    positive(compute=compute)
-    count(ranks=ranks)
+    compute = positive("compute", compute)
+    ranks = count("ranks", ranks)
     return compute / ranks + ring_all_reduce(size, ranks, bandwidth, latency)
 
 
 def turning_point(compute: float, size: float, bandwidth: float, latency: float) -> float:
-    """Ranks N* at which `step_time` is least: ``√((C − 2S/β) / 2α)``, as a real number.
+    """Ranks N* at which `step_time` is least: ``√((C − 2S/β) / (2α))``, as a real number.
 
     Where it says 1, even two ranks are slower than one (C < 2S/β). Where it says infinity, each
     added rank still helps: without latency the bandwidth term alone never turns the curve up.
@@ -155,9 +161,9 @@ def turning_point(compute: float, size: float, bandwidth: float, latency: float)
     Raises:
         ValueError: an argument is out of range.
     """
-    positive(compute=compute, size=size)
-    rate(bandwidth=bandwidth)
-    seconds(latency=latency)
+    compute, size = positive("compute", compute), positive("size", size)
+    bandwidth = rate("bandwidth", bandwidth)
+    latency = seconds("latency", latency)
     gain = compute - 2 * size / bandwidth
     if gain <= 0:
         return 1.0
@@ -177,8 +183,8 @@ def scaling_efficiency(one: float, many: float, ranks: int) -> float:
     Raises:
         ValueError: an argument is out of range.
     """
-    positive(one=one, many=many)
-    count(ranks=ranks)
+    one, many = positive("one", one), positive("many", many)
+    ranks = count("ranks", ranks)
     return one / (many * ranks)
 
 
@@ -188,5 +194,6 @@ def exposed_time(communication: float, overlappable: float) -> float:
     Raises:
         ValueError: an argument is negative.
     """
-    not_negative(communication=communication, overlappable=overlappable)
+    communication = not_negative("communication", communication)
+    overlappable = not_negative("overlappable", overlappable)
     return max(0.0, communication - overlappable)

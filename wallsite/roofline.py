@@ -28,7 +28,7 @@ def ridge_point(peak: float, bandwidth: float) -> float:
     Raises:
         ValueError: an argument is not a finite number above zero, or a rate lacks its prefix.
     """
-    rate(peak=peak, bandwidth=bandwidth)
+    peak, bandwidth = rate("peak", peak), rate("bandwidth", bandwidth)
     return peak / bandwidth
 
 
@@ -40,8 +40,8 @@ def attainable(intensity: float, peak: float, bandwidth: float) -> float:
     Raises:
         ValueError: an argument is not a finite number above zero, or a rate lacks its prefix.
     """
-    positive(intensity=intensity)
-    rate(peak=peak, bandwidth=bandwidth)
+    intensity = positive("intensity", intensity)
+    peak, bandwidth = rate("peak", peak), rate("bandwidth", bandwidth)
     return min(peak, intensity * bandwidth)
 
 
@@ -51,7 +51,7 @@ def bound(intensity: float, peak: float, bandwidth: float) -> str:
     Raises:
         ValueError: an argument is not a finite number above zero, or a rate lacks its prefix.
     """
-    positive(intensity=intensity)
+    intensity = positive("intensity", intensity)
     return "memory" if intensity < ridge_point(peak, bandwidth) else "compute"
 
 
@@ -70,8 +70,8 @@ def time_floor(flops: float, traffic: float, peak: float, bandwidth: float) -> f
     Raises:
         ValueError: ``flops`` or ``traffic`` is negative, or a rate is not above zero.
     """
-    not_negative(flops=flops, traffic=traffic)
-    rate(peak=peak, bandwidth=bandwidth)
+    flops, traffic = not_negative("flops", flops), not_negative("traffic", traffic)
+    peak, bandwidth = rate("peak", peak), rate("bandwidth", bandwidth)
     return max(flops / peak, traffic / bandwidth)
 
 
@@ -85,8 +85,8 @@ def mfu(flops: float, seconds: float, peak: float) -> float:
 
     Source: Chowdhery et al., "PaLM", 2022, appendix B.
     """
-    positive(flops=flops, seconds=seconds)
-    rate(peak=peak)
+    flops, seconds = positive("flops", flops), positive("seconds", seconds)
+    peak = rate("peak", peak)
     return flops / seconds / peak
 
 
@@ -96,6 +96,6 @@ def mbu(traffic: float, seconds: float, bandwidth: float) -> float:
     Raises:
         ValueError: an argument is not a finite number above zero, or a rate lacks its prefix.
     """
-    positive(traffic=traffic, seconds=seconds)
-    rate(bandwidth=bandwidth)
+    traffic, seconds = positive("traffic", traffic), positive("seconds", seconds)
+    bandwidth = rate("bandwidth", bandwidth)
     return traffic / seconds / bandwidth

@@ -7,14 +7,18 @@ appear only where a number is written for a person, and this module is where the
 
 from __future__ import annotations
 
-import difflib
 import math
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import NamedTuple
+
+from wallsite._checks import did_you_mean, near_matches
 
 _METRIC = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "Z": 1e21}
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
 _SMALL = {"": 1.0, "m": 1e-3, "µ": 1e-6, "n": 1e-9, "p": 1e-12}
+
+# Decimal's own context stops at 28 digits; the largest float has 309 before its point.
+_ANY_SIZE = Context(prec=999)
 
 
 class Unit(NamedTuple):
@@ -46,10 +50,13 @@ def _build() -> dict[str, Unit]:
         "字节": Unit(1.0, "byte"),
         "bit": Unit(1 / 8, "byte"),
         "bits": Unit(1 / 8, "byte"),
+        "-bit": Unit(1 / 8, "byte"),
+        "位": Unit(1 / 8, "byte"),
         "byte/s": Unit(1.0, "byte/s"),
         "FLOPs": Unit(1.0, "FLOP"),
         "FLOP/byte": Unit(1.0, "FLOP/byte"),
         "V": Unit(1.0, "V"),
+        "nm": Unit(1e-9, "m"),
         "GT/s": Unit(1e9, "transfer/s"),
         "MHz": Unit(1e6, "1/s"),
         "GHz": Unit(1e9, "1/s"),
@@ -96,8 +103,7 @@ def unit(name: str) -> Unit:
     try:
         return UNITS[name]
     except KeyError:
-        near = difflib.get_close_matches(name, UNITS, n=4, cutoff=0.5)
-        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        hint = did_you_mean(near_matches(name, UNITS))
         raise ValueError(f"unknown unit {name!r}{hint}") from None
 
 
@@ -123,7 +129,9 @@ def round_half_away(value: float, digits: int) -> Decimal:
     """
     if not math.isfinite(value):
         raise ValueError(f"cannot round {value!r}: it is not a finite number")
-    return Decimal(f"{value:.12g}").quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    read = Decimal(f"{value:.12g}")
+    rounded = read.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _ANY_SIZE)
+    return rounded.copy_abs() if rounded.is_zero() else rounded  # nobody writes -0
 
 
 def format_number(value: float, digits: int = 0) -> str:

@@ -47,8 +47,8 @@ def gemm(m: int, n: int, k: int, element_bytes: float = 2.0) -> Work:
     Raises:
         ValueError: a dimension is not a whole number above zero.
     """
-    count(m=m, n=n, k=k)
-    positive(element_bytes=element_bytes)
+    m, n, k = count("m", m), count("n", n), count("k", k)
+    element_bytes = positive("element_bytes", element_bytes)
     return Work(2.0 * m * n * k, element_bytes * (m * k + k * n + m * n))
 
 
@@ -73,8 +73,9 @@ def kv_bytes_per_token(
     Raises:
         ValueError: a count is not a whole number above zero.
     """
-    count(layers=layers, kv_heads=kv_heads, head_dim=head_dim)
-    positive(element_bytes=element_bytes)
+    layers, kv_heads = count("layers", layers), count("kv_heads", kv_heads)
+    head_dim = count("head_dim", head_dim)
+    element_bytes = positive("element_bytes", element_bytes)
     return 2.0 * layers * kv_heads * head_dim * element_bytes
 
 
@@ -102,9 +103,9 @@ def decode(
     Raises:
         ValueError: an argument is out of range.
     """
-    positive(params=params, weight_bytes=weight_bytes)
-    count(batch=batch)
-    not_negative(context=context, kv_per_token=kv_per_token)
+    params, weight_bytes = positive("params", params), positive("weight_bytes", weight_bytes)
+    batch, context = count("batch", batch), count("context", context, 0)
+    kv_per_token = not_negative("kv_per_token", kv_per_token)
     return Work(2.0 * params * batch, params * weight_bytes + batch * context * kv_per_token)
 
 
@@ -123,9 +124,9 @@ def prefill(
     Raises:
         ValueError: an argument is out of range.
     """
-    positive(params=params, weight_bytes=weight_bytes)
-    count(tokens=tokens, batch=batch)
-    not_negative(kv_per_token=kv_per_token)
+    params, weight_bytes = positive("params", params), positive("weight_bytes", weight_bytes)
+    tokens, batch = count("tokens", tokens), count("batch", batch)
+    kv_per_token = not_negative("kv_per_token", kv_per_token)
     return Work(
         2.0 * params * tokens * batch,
         params * weight_bytes + batch * tokens * kv_per_token,
@@ -149,9 +150,9 @@ def decode_floor(
     Raises:
         ValueError: an argument is out of range.
     """
-    positive(params=params, weight_bytes=weight_bytes)
-    not_negative(kv_bytes=kv_bytes)
-    rate(bandwidth=bandwidth)
+    params, weight_bytes = positive("params", params), positive("weight_bytes", weight_bytes)
+    kv_bytes = not_negative("kv_bytes", kv_bytes)
+    bandwidth = rate("bandwidth", bandwidth)
     return (params * weight_bytes + kv_bytes) / bandwidth
 
 
@@ -164,8 +165,8 @@ def critical_batch(peak: float, bandwidth: float, weight_bytes: float = 2.0) -> 
     Raises:
         ValueError: an argument is out of range.
     """
-    rate(peak=peak, bandwidth=bandwidth)
-    positive(weight_bytes=weight_bytes)
+    peak, bandwidth = rate("peak", peak), rate("bandwidth", bandwidth)
+    weight_bytes = positive("weight_bytes", weight_bytes)
     return peak / bandwidth * weight_bytes / 2.0
 
 
@@ -178,8 +179,8 @@ def decode_attention_intensity(group: int, kv_element_bytes: float = 2.0) -> flo
     Raises:
         ValueError: an argument is out of range.
     """
-    count(group=group)
-    positive(kv_element_bytes=kv_element_bytes)
+    group = count("group", group)
+    kv_element_bytes = positive("kv_element_bytes", kv_element_bytes)
     return 2.0 * group / kv_element_bytes
 
 
@@ -194,7 +195,8 @@ def training_flops(active_params: float, tokens: float) -> float:
 
     Source: Kaplan et al., "Scaling Laws for Neural Language Models", 2020, section 2.1.
     """
-    positive(active_params=active_params, tokens=tokens)
+    active_params = positive("active_params", active_params)
+    tokens = positive("tokens", tokens)
     return 6.0 * active_params * tokens
 
 
@@ -204,10 +206,9 @@ def training_time(flops: float, peak: float, mfu: float, chips: int = 1) -> floa
     Raises:
         ValueError: an argument is out of range; ``mfu`` is a fraction.
     """
-    positive(flops=flops, mfu=mfu)
-    fraction(mfu=mfu)
-    rate(peak=peak)
-    count(chips=chips)
+    flops, peak = positive("flops", flops), rate("peak", peak)
+    mfu = fraction("mfu", positive("mfu", mfu))
+    chips = count("chips", chips)
     return flops / (peak * mfu * chips)
 
 
@@ -227,8 +228,8 @@ def speculative_tokens(acceptance: float, drafted: int) -> float:
     Source: Leviathan, Kalman, Matias, "Fast Inference from Transformers via Speculative
     Decoding", 2023, equation 1.
     """
-    fraction(acceptance=acceptance)
-    count(0, drafted=drafted)
+    acceptance = fraction("acceptance", acceptance)
+    drafted = count("drafted", drafted, 0)
     if acceptance == 1:
         return drafted + 1.0
     return (1 - acceptance ** (drafted + 1)) / (1 - acceptance)
@@ -252,9 +253,10 @@ def moe_params_touched(
     Raises:
         ValueError: an argument is out of range.
     """
-    not_negative(shared=shared)
-    positive(routed=routed)
-    count(experts=experts, chosen=chosen, batch=batch)
+    shared = not_negative("shared", shared)
+    routed = positive("routed", routed)
+    experts, chosen = count("experts", experts), count("chosen", chosen)
+    batch = count("batch", batch)
     if chosen > experts:
         raise ValueError(f"chosen must be at most experts ({experts}), got {chosen!r}")
     return shared + routed * (1 - (1 - chosen / experts) ** batch)
@@ -274,6 +276,7 @@ def tensor_parallel_bytes(
     Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters
     Using Megatron-LM", 2021, section 3.2.
     """
-    count(batch=batch, sequence=sequence, hidden=hidden, ranks=ranks)
-    positive(element_bytes=element_bytes)
+    batch, sequence = count("batch", batch), count("sequence", sequence)
+    hidden, ranks = count("hidden", hidden), count("ranks", ranks)
+    element_bytes = positive("element_bytes", element_bytes)
     return 8.0 * batch * sequence * hidden * (ranks - 1) / ranks * element_bytes

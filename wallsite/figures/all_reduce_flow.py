@@ -101,9 +101,9 @@ WORDS = {
     "zh": Words(
         title="环形 all-reduce 让每卡发 {sent} S；分层之后，每卡过机间网络的只有 {across} S",
         alt=(
-            "上半部分是 {ranks} 张卡的环形 all-reduce，梯度 S 切成 {ranks} 块。前 {half} 步 "
+            "上面是 {ranks} 张卡的环形 all-reduce，梯度 S 切成 {ranks} 块。前 {half} 步 "
             "reduce-scatter：每卡每步把一块发给下一张卡并相加，之后每卡各有一块完整的和。后 {half} "
-            "步 all-gather：把完整的块传一圈，所有卡都拿到全部结果。每卡共发 {sent} S。下半部分是 "
+            "步 all-gather：把完整的块传一圈，所有卡都拿到全部结果。每卡共发 {sent} S。下面是 "
             "{nodes} 台机器、每台 {ranks} 张卡的分层做法：机内 reduce-scatter，机间各卡对各卡 "
             "all-reduce，机内 all-gather；每卡在机内发 {inside} S，过机间网络只发 {across} S。"
         ),

@@ -56,19 +56,19 @@ class Words(NamedTuple):
 WORDS = {
     "zh": Words(
         title=(
-            "数据越远，等得越久：等 1 字节从 HBM 来，{chip} 够做 {near} 次运算；从另一台机器来，够"
-            "做 {far} 次"
+            "数据越远，等得越久：等一个字节从 HBM 来，{chip} 够做 {near} 次运算；从另一台机器来，"
+            "够做 {far} 次"
         ),
         alt=(
-            "三支箭头指向 {chip} 芯片，粗细与带宽成正比。最粗的来自 HBM，{bandwidths[0]}，等 1 字节"
-            "的时间够做 {waiting[0]} 次运算；细的来自 NVLink，{bandwidths[1]}，{waiting[1]} 次；细"
-            "如发丝的来自 InfiniBand，{bandwidths[2]}，{waiting[2]} 次。"
+            "三支箭头指向 {chip} 芯片，粗细与带宽成正比。最粗的来自 HBM，{bandwidths[0]}，等一个字"
+            "节的时间够做 {waiting[0]} 次运算；细的来自 NVLink，{bandwidths[1]}，{waiting[1]} 次；"
+            "细如发丝的来自 InfiniBand，{bandwidths[2]}，{waiting[2]} 次。"
         ),
         caption=(
             "箭头粗细与带宽成正比。数字是 {chip} SXM 的稠密 BF16 峰值（{peak}）除以带宽；链路按每"
             "卡、单向计。两者都取自厂商资料，所以这是上限之比，不是实测。"
         ),
-        question="等 1 字节到来，\n够做多少次运算？",
+        question="等一个字节到来，\n够做多少次运算？",
         unit="FLOP/byte",
         dtype="稠密 BF16",
         sources=("HBM 显存", "NVLink，同一台机器的卡", "InfiniBand，另一台机器"),

@@ -112,7 +112,7 @@ WORDS = {
             "KV cache 封住了强度"
         ),
         alt=(
-            "上半部分是 {chip} 的 Roofline，拐点 {ridge} FLOP/byte。下半部分用同一横轴标出四种负载"
+            "上面是 {chip} 的 Roofline，拐点 {ridge} FLOP/byte。下面用同一横轴标出四种负载"
             "的算术强度：只算权重时，decode batch {batches} 的强度是 {alone}；计入 {context} token "
             "的 KV cache 后退到 {intensities}，都低于上限 {cap}。prefill {prompt} token 的强度约 "
             "{prefill}，在拐点右侧。"

@@ -18,10 +18,11 @@ YARDSTICK = "fp32-mul"
 
 
 class Data(NamedTuple):
-    """Energies in J by id, and of DRAM the least and the most."""
+    """Energies in J by id, of DRAM the least and the most, and what the table says of itself."""
 
     energies: dict[str, float]
     dram: tuple[float, float]
+    premises: dict[str, str]
 
     @property
     def ratios(self) -> tuple[float, float]:
@@ -33,7 +34,19 @@ class Data(NamedTuple):
 def data() -> Data:
     """Read the table of energies."""
     least, most = (tables.energy(name).si for name in DRAM)
-    return Data({name: tables.energy(name).si for name in ARITHMETIC + MEMORIES}, (least, most))
+    return Data(
+        {name: tables.energy(name).si for name in ARITHMETIC + MEMORIES},
+        (least, most),
+        {
+            name: f"{tables.quantity(f'intro.{quantity}').value:g}"
+            for name, quantity in (("process",) * 2, ("voltage",) * 2, ("bits", "access"))
+        },
+    )
+
+
+def _sram(name: str) -> str:
+    size = tables.quantity(f"intro.{name}")
+    return f"SRAM {size.value:g} {size.unit}"
 
 
 class Words(NamedTuple):
@@ -55,12 +68,12 @@ WORDS = {
         title="从 DRAM 取一次数的能量，够做 {least} 到 {most} 次 FP32 乘法",
         alt=(
             "横轴是每次操作的能量，对数刻度。运算从 INT8 加法的 {int8} pJ 到 FP32 乘法的 {mul} pJ；"
-            "读 64 位，片上 SRAM 要 {sram_least} 到 {sram_most} pJ，DRAM 要 {dram} pJ，是一次 FP32 "
-            "乘法的 {least} 到 {most} 倍。"
+            "读 {bits} 位，片上 SRAM 要 {sram_least} 到 {sram_most} pJ，DRAM 要 {dram} pJ，是一次 "
+            "FP32 乘法的 {least} 到 {most} 倍。"
         ),
         caption=(
-            "数据出自 Horowitz，ISSCC 2014，45 nm 工艺，0.9 V；访存每次读 64 位。论文里 DRAM 给的是"
-            "一个范围，图中画成横条。工艺变了绝对值会变，该看的是比值。"
+            "数据出自 Horowitz，ISSCC 2014，{process} nm 工艺，{voltage} V；访存每次读 {bits} 位。"
+            "论文里 DRAM 给的是一个范围，图中画成横条。工艺变了绝对值会变，该看的是比值。"
         ),
         axis="每次操作的能量（pJ）",
         names={
@@ -69,13 +82,10 @@ WORDS = {
             "fp32-add": "FP32 加",
             "int32-mul": "INT32 乘",
             "fp32-mul": "FP32 乘",
-            "sram-8k": "SRAM 8 KB",
-            "sram-32k": "SRAM 32 KB",
-            "sram-1m": "SRAM 1 MB",
             "dram": "DRAM",
         },
         arithmetic="运算",
-        access="读 64 位",
+        access="读 {bits} 位",
         ratio="{0} 倍",
         headers=("操作", "能量", "相当于 FP32 乘法的次数"),
     ),
@@ -83,14 +93,14 @@ WORDS = {
         title="One fetch from DRAM costs the energy of {least} to {most} FP32 multiplications",
         alt=(
             "A logarithmic axis of energy per operation. Arithmetic runs from {int8} pJ for an "
-            "INT8 addition to {mul} pJ for an FP32 multiplication. A 64-bit access costs "
+            "INT8 addition to {mul} pJ for an FP32 multiplication. A {bits}-bit access costs "
             "{sram_least} to {sram_most} pJ in on-chip SRAM and {dram} pJ in DRAM, {least} to "
             "{most} times an FP32 multiplication."
         ),
         caption=(
-            "Horowitz, ISSCC 2014: 45 nm process, 0.9 V; memories are read 64 bits at a time. The "
-            "paper gives a range for DRAM, drawn as a bar. Newer processes change the absolute "
-            "values; read the ratios."
+            "Horowitz, ISSCC 2014: {process} nm process, {voltage} V; memories are read {bits} "
+            "bits at a time. The paper gives a range for DRAM, drawn as a bar. Newer processes "
+            "change the absolute values; read the ratios."
         ),
         axis="Energy of one operation (pJ)",
         names={
@@ -99,13 +109,10 @@ WORDS = {
             "fp32-add": "FP32 add",
             "int32-mul": "INT32 multiply",
             "fp32-mul": "FP32 multiply",
-            "sram-8k": "SRAM 8 KB",
-            "sram-32k": "SRAM 32 KB",
-            "sram-1m": "SRAM 1 MB",
             "dram": "DRAM",
         },
         arithmetic="Arithmetic",
-        access="64-bit access",
+        access="{bits}-bit access",
         ratio="{0}×",
         headers=("Operation", "Energy", "In FP32 multiplications"),
     ),
@@ -117,6 +124,7 @@ _LEFT, _TOP, _WIDTH, _ROW = 104.0, 10.0, 312.0, 25.0
 def draw(lang: str) -> Drawing:
     """Draw one dot for each operation, and a bar for the range of DRAM."""
     numbers, words = data(), WORDS[lang]
+    called = words.names | {name: _sram(name) for name in MEMORIES}
     pico = scale("pJ")
     height = _ROW * (len(ARITHMETIC) + len(MEMORIES) + 3)
     fig = style.figure(_TOP + height + 48)
@@ -137,7 +145,7 @@ def draw(lang: str) -> Drawing:
     dram, dram_text = "dram", labels.span(numbers.dram, "pJ", 4).removesuffix(" pJ")
     groups = (
         (words.arithmetic, ARITHMETIC, style.COMPUTE),
-        (words.access, (*MEMORIES, dram), style.MEMORY),
+        (words.access.format(**numbers.premises), (*MEMORIES, dram), style.MEMORY),
     )
     row = 0.0
     for heading, names, color in groups:
@@ -145,7 +153,7 @@ def draw(lang: str) -> Drawing:
         row += 1
         for name in names:
             y = row + 0.5
-            style.write(ax, 0.01, y, words.names[name], dx=-10, align="right")
+            style.write(ax, 0.01, y, called[name], dx=-10, align="right")
             if name == dram:
                 ax.plot((least, most), (y, y), color=color, lw=9, solid_capstyle="butt")
                 style.write(ax, least, y, dram_text, dx=-8, align="right", color=color, bold=True)
@@ -158,7 +166,7 @@ def draw(lang: str) -> Drawing:
     _compare(ax, numbers, words)
     ratios = [labels.significant(ratio) for ratio in numbers.ratios]
     sram = [numbers.energies[name] / pico for name in MEMORIES]
-    fill = {
+    fill = numbers.premises | {
         "least": ratios[0],
         "most": ratios[1],
         "int8": labels.significant(numbers.energies["int8-add"] / pico),
@@ -169,18 +177,18 @@ def draw(lang: str) -> Drawing:
     }
     rows = [
         (
-            words.names[name],
+            called[name],
             labels.significant(value / pico),
             labels.significant(value / numbers.energies[YARDSTICK]),
         )
         for name, value in numbers.energies.items()
     ]
-    rows.append((words.names[dram], dram_text, "–".join(ratios)))
+    rows.append((called[dram], dram_text, "–".join(ratios)))
     return Drawing(
         fig,
         words.title.format(**fill),
         words.alt.format(**fill),
-        words.caption,
+        words.caption.format(**fill),
         Table(words.headers, tuple((name, f"{value} pJ", times) for name, value, times in rows)),
     )
 

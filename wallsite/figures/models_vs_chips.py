@@ -83,12 +83,12 @@ WORDS = {
         title="{first} 到 {last} 年，模型参数涨到 {models} 倍，单卡算力涨到 {chips} 倍",
         alt=(
             "折线图，横轴是年份，纵轴是相对 {first} 年的倍数，对数刻度。模型参数从 BERT-Large 的 "
-            "0.34B 到 Llama 3.1 405B，{models} 倍，每年 {models_yearly} 倍；单卡稠密 FP16/BF16 算力"
-            "从 V100 到 B200，{chips} 倍，每年 {chips_yearly} 倍。GPT-4 的参数量只是传闻，用空心点"
-            "画在折线之外。"
+            "{smallest} 到 Llama 3.1 405B，{models} 倍，每年 {models_yearly} 倍；单卡稠密 FP16/"
+            "BF16 算力从 V100 到 B200，{chips} 倍，每年 {chips_yearly} 倍。GPT-4 的参数量只是传闻，"
+            "用空心点画在折线之外。"
         ),
         caption=(
-            "两条线取同一时间窗，以 {first} 年的 BERT-Large 和 V100 为 1。算力只取稠密 FP16/BF16。"
+            "两条线取同一时间窗，以 {first} 年的 BERT-Large 和 V100 为一。算力只取稠密 FP16/BF16。"
             "纵轴是对数，直线就是指数增长：两条线都在指数增长，只是底数不同。GPT-4 的参数量从未获官"
             "方证实，不参与计算。"
         ),
@@ -107,13 +107,13 @@ WORDS = {
         ),
         alt=(
             "Lines over years on a logarithmic axis of growth since {first}. Parameters go from "
-            "BERT-Large’s 0.34B to Llama 3.1 405B, {models} times, or {models_yearly} times a "
+            "BERT-Large’s {smallest} to Llama 3.1 405B, {models} times, or {models_yearly} times a "
             "year. The dense FP16/BF16 peak of one chip goes from V100 to B200, {chips} times, or "
             "{chips_yearly} times a year. GPT-4, whose size is a rumour, is a hollow dot off the "
             "line."
         ),
         caption=(
-            "Both lines cover the same years and start at 1 with BERT-Large and V100 in {first}. "
+            "Both lines cover the same years and start at one with BERT-Large and V100 in {first}. "
             "Peaks are dense FP16/BF16. On a logarithmic axis a straight line is exponential "
             "growth: both are exponential, with different bases. OpenAI never confirmed the size "
             "of GPT-4, and no ratio here uses it."
@@ -146,6 +146,7 @@ def draw(lang: str) -> Drawing:
     fill = {
         "first": str(first),
         "last": str(last),
+        "smallest": _billions(models[0].value),
         "models": labels.significant(models[-1].growth, 4),
         "chips": labels.significant(chips[-1].growth),
         "models_yearly": labels.significant(yearly(models[-1].growth, numbers.years), 2),

@@ -60,7 +60,7 @@ class Words(NamedTuple):
 
 WORDS = {
     "zh": Words(
-        title="{chip} 上，每搬 1 字节做不到 {ridge} 次运算，就喂不饱算力",
+        title="{chip} 上，每搬一个字节做不到 {ridge} 次运算，就喂不饱算力",
         alt=(
             "Roofline 图，两轴都是对数刻度：横轴算术强度，纵轴算力上限。{chip} 的屋顶先沿带宽 "
             "{bandwidth} 上升，到 {ridge} FLOP/byte 的拐点后平在 {peak}。拐点左边受显存限制，右边受"

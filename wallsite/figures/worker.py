@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 import traceback
 from collections.abc import Mapping
@@ -80,8 +81,12 @@ def _explain(error: Exception) -> str:
 def main() -> None:
     """Answer each line of standard input until it ends."""
     mpl.use("Agg")
-    for line in sys.stdin:
-        print(json.dumps(reply(json.loads(line))), flush=True)
+    try:
+        for line in sys.stdin:
+            print(json.dumps(reply(json.loads(line))), flush=True)
+    except BrokenPipeError:
+        # The build that asked has ended. Nothing is left for Python to flush at its own end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -6,12 +6,13 @@ that the work was done. Timing and validation are the same for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from wallsite._checks import count
-from wallsite.probes.errors import WrongResult
-from wallsite.probes.hardware import Device
+from wallsite.probes.errors import NotEnoughMemory, WrongResult
+from wallsite.probes.hardware import Device, no_torch, usable_cpus
 from wallsite.probes.timing import Samples, sample
 
 
@@ -57,26 +58,45 @@ def open_backend(name: str, device: Device, threads: int | None = None) -> Backe
     Args:
         name: ``numpy``, ``torch``, or ``auto``: numpy for the CPU, torch for the rest.
         device: what it will compute on.
-        threads: on the CPU; None takes one for each physical core.
+        threads: on the CPU, at most one for each logical CPU that the process may use; None
+            takes one for each physical core.
 
     Raises:
-        ValueError: no such backend, it is not installed, or it cannot drive the device.
+        ValueError: no such backend, it is not installed, it cannot drive the device, or
+            ``threads`` is out of range.
     """
     if name not in {"auto", "numpy", "torch"}:
         raise ValueError(f"backend must be auto, numpy or torch, got {name!r}")
     if threads is not None:
-        count(threads=threads)
+        threads = count("threads", threads)
+        if threads > (cpus := len(usable_cpus())):
+            raise ValueError(f"threads must be at most {cpus}, the CPUs there are, got {threads}")
     if name == "torch" or (name == "auto" and device.kind != "cpu"):
         try:
             from wallsite.probes.torch_backend import TorchBackend  # noqa: PLC0415 - optional
-        except ImportError:
-            raise ValueError("backend torch is not installed; numpy measures the CPU") from None
+        except (ImportError, OSError) as error:
+            raise ValueError(f"backend {no_torch(error)}; numpy measures the CPU") from None
         return TorchBackend(device, threads)
     if device.kind != "cpu":
         raise ValueError(f"backend numpy computes on the CPU only, got device {device}")
     from wallsite.probes.numpy_backend import NumpyBackend  # noqa: PLC0415 - as for torch
 
     return NumpyBackend(threads)
+
+
+@contextmanager
+def allocating(where: str) -> Iterator[None]:
+    """Turn a failed allocation into one line.
+
+    Raises:
+        NotEnoughMemory: numpy raised a MemoryError, or torch or the start of a thread a
+            RuntimeError.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        reason = (str(error).splitlines() or ["out of memory"])[0]
+        raise NotEnoughMemory(f"an allocation on {where} failed: {reason}") from error
 
 
 def time_and_check(

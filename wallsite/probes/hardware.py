@@ -129,8 +129,8 @@ def _accelerators() -> tuple[list[Device], str]:
     """Accelerators that torch can drive; where there are none, the reason."""
     try:
         import torch  # noqa: PLC0415 - two seconds that only this search needs
-    except ImportError:
-        return [], "torch is not installed"
+    except (ImportError, OSError) as error:
+        return [], no_torch(error)
     if not hasattr(torch, "accelerator"):
         return [], f"torch {torch.__version__} is older than 2.6"
     found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
@@ -140,6 +140,13 @@ def _accelerators() -> tuple[list[Device], str]:
     driver = getattr(torch, kind)
     indices = range(torch.accelerator.device_count())
     return [_accelerator(driver, kind, index) for index in indices], ""
+
+
+def no_torch(error: Exception) -> str:
+    """Say why torch could not be imported: it is not there, or it is and does not load."""
+    if isinstance(error, ModuleNotFoundError):
+        return "torch is not installed"
+    return f"torch does not load ({str(error).splitlines()[0]})"
 
 
 def _accelerator(driver: Any, kind: str, index: int) -> Device:

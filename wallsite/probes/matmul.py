@@ -50,8 +50,7 @@ def measure_matmul(
         WrongResult: the product is wrong.
         ClockStopped: the clock did not advance.
     """
-    repeats = (7 if quick else 15) if repeats is None else repeats
-    count(repeats=repeats)
+    repeats = count("repeats", (7 if quick else 15) if repeats is None else repeats)
     where = find_device(device) if isinstance(device, str) else device
     if dtype == "auto":
         dtype = "fp32" if where.kind == "cpu" else "bf16"

@@ -48,8 +48,7 @@ def measure_bandwidth(
         WrongResult: a kernel computed something else, or was faster than the hardware can be.
         ClockStopped: the clock did not advance.
     """
-    repeats = (5 if quick else 10) if repeats is None else repeats
-    count(repeats=repeats)
+    repeats = count("repeats", (5 if quick else 10) if repeats is None else repeats)
     where = find_device(device) if isinstance(device, str) else device
     plan = plan_arrays(where, 3, array_bytes=array_bytes, quick=quick)
     kernels: dict[str, KernelResult] = {}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wallsite.probes.backend import Task
+from wallsite.probes.backend import Task, allocating
 from wallsite.probes.hardware import physical_cores
 from wallsite.probes.kernels import Q
 
@@ -20,6 +20,7 @@ LINE = 16  # elements of a cache line of 64 bytes
 
 Array = NDArray[Any]
 Triple = tuple[Array, Array, Array]
+T = TypeVar("T")
 
 
 class NumpyBackend:
@@ -30,26 +31,28 @@ class NumpyBackend:
     dtypes: tuple[str, ...] = ("fp32",)
 
     def __init__(self, threads: int | None = None) -> None:
-        self._workers = threads or physical_cores()
-        self._pool = ThreadPoolExecutor(self._workers)
-        self.threads: int | None = self._workers
+        # A pool of one for each, so that a slice always meets the thread that filled it.
+        self._pools = [ThreadPoolExecutor(1) for _ in range(threads or physical_cores())]
+        self.threads: int | None = len(self._pools)
 
     def synchronise(self) -> None:
         """Nothing to wait for: a numpy call returns when it is done."""
 
     def close(self) -> None:
         """End the threads."""
-        self._pool.shutdown()
+        for pool in self._pools:
+            pool.shutdown()
 
     def stream(self, array_bytes: int) -> Mapping[str, Task]:
         """Three arrays; every thread fills, uses and checks a slice of its own."""
         elements = array_bytes // 4
-        a, b, c = (np.empty(elements, np.float32) for _ in range(3))
-        step = -(-elements // self._workers // LINE) * LINE
-        slices = [
-            _cut(a, b, c, range(i, min(i + step, elements))) for i in range(0, elements, step)
-        ]
-        list(self._pool.map(_fill, slices, range(len(slices))))
+        step = -(-elements // len(self._pools) // LINE) * LINE
+        with allocating("cpu"):
+            a, b, c = (np.empty(elements, np.float32) for _ in range(3))
+            slices = [
+                _cut(a, b, c, range(i, min(i + step, elements))) for i in range(0, elements, step)
+            ]
+            self._each(_fill, slices)
 
         def task(
             kernel: Callable[[Triple], object],
@@ -57,12 +60,10 @@ class NumpyBackend:
             write_allocates: bool = True,
         ) -> Task:
             def largest_error() -> float:
-                errors = self._pool.map(lambda part: _largest_error(part, exact), slices)
-                return float(np.max(list(errors)))  # unlike Python's max, never loses a NaN
+                errors = self._each(lambda part: _largest_error(part, exact), slices)
+                return float(np.max(errors))  # unlike Python's max, never loses a NaN
 
-            return Task(
-                lambda: list(self._pool.map(kernel, slices)), largest_error, write_allocates
-            )
+            return Task(lambda: self._each(kernel, slices), largest_error, write_allocates)
 
         return {
             # memcpy, which stores past the cache from a size on that it chooses itself.
@@ -75,13 +76,14 @@ class NumpyBackend:
     def matmul(self, n: int, dtype: str) -> Task:
         """Product of two random matrices by the BLAS that numpy was built with.
 
-        BLAS has threads of its own, so the pool is not used.
+        BLAS has threads of its own, so those of this backend are not used.
         """
         del dtype  # numpy multiplies fp32 fast, and nothing narrower
         random = np.random.default_rng(0)
-        x, y = (random.standard_normal((n, n), np.float32) for _ in range(2))
+        with allocating("cpu"):
+            x, y = (random.standard_normal((n, n), np.float32) for _ in range(2))
+            out = np.full_like(x, np.nan)
         vector = random.standard_normal(n, np.float32)
-        out = np.full_like(x, np.nan)
 
         def largest_error() -> float:
             # Freivalds: (x·y)·v against x·(y·v) looks at every element in n² work, not n³.
@@ -89,6 +91,11 @@ class NumpyBackend:
             return float(np.abs(out @ vector - exact).max() / np.abs(exact).max())
 
         return Task(lambda: np.matmul(x, y, out=out), largest_error)
+
+    def _each(self, work: Callable[[Triple], T], slices: Iterable[Triple]) -> list[T]:
+        """Have each thread work on its own slice, all at once; wait for all of them."""
+        jobs = [pool.submit(work, part) for pool, part in zip(self._pools, slices, strict=False)]
+        return [job.result() for job in jobs]
 
 
 def _cut(a: Array, b: Array, c: Array, part: range) -> Triple:
@@ -101,11 +108,11 @@ def _blocks(part: Triple) -> list[Triple]:
     return [_cut(*part, range(i, min(i + BLOCK, size))) for i in range(0, size, BLOCK)]
 
 
-def _fill(part: Triple, seed: int) -> None:
+def _fill(part: Triple) -> None:
     # Memory belongs to the socket of the thread that first writes to it, so each thread fills
     # its own. NaN in the target shows whatever a kernel leaves out.
     a, b, c = part
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     a.fill(np.nan)
     random.random(out=b, dtype=np.float32)
     random.random(out=c, dtype=np.float32)

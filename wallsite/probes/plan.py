@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wallsite._checks import count as check_count
+from wallsite._checks import count as whole
 from wallsite.probes.errors import NotEnoughMemory
 from wallsite.probes.hardware import Device
 
@@ -50,18 +50,19 @@ def plan_arrays(
         ValueError: ``array_bytes`` or ``count`` is not a whole number, or too small.
         NotEnoughMemory: even small arrays would not fit, or those asked for do not.
     """
-    check_count(count=count)
+    count = whole("count", count)
     free = device.memory_available
     fits = None if free is None else free // 2 // count
     if array_bytes is not None:
-        check_count(LINE, array_bytes=array_bytes)
-        array_bytes = array_bytes // LINE * LINE
+        array_bytes = whole("array_bytes", array_bytes, LINE) // LINE * LINE
         if fits is not None and array_bytes > fits:
+            largest = _whole(fits) or fits // LINE * LINE
             raise NotEnoughMemory(
-                f"{count} arrays of {_mib(array_bytes)} exceed half of the {_mib(free or 0)} that "
-                f"are free on {device}; array_bytes={_whole(fits)} would fit"
+                f"{count} arrays of {in_mib(array_bytes)} exceed half of the {in_mib(free or 0)} "
+                f"that are free on {device}; "
+                + (f"array_bytes={largest} would fit" if largest else "no size would fit")
             )
-        return ArrayPlan(array_bytes, count, _cache_warning(array_bytes, device))
+        return ArrayPlan(array_bytes, count, _cache_warning(array_bytes, count, device))
 
     on_host = device.kind == "cpu"
     wanted = max((256 if on_host else 1024) * MIB, CACHES * (device.last_level_cache or 0))
@@ -70,29 +71,31 @@ def plan_arrays(
     size = _whole(wanted if fits is None else min(wanted, fits))
     if size < FLOOR:
         raise NotEnoughMemory(
-            f"{_mib(free or 0)} are free on {device}; {count} arrays of {_mib(FLOOR)} need twice "
-            f"their {_mib(count * FLOOR)}"
+            f"{in_mib(free or 0)} are free on {device}; {count} arrays of {in_mib(FLOOR)} need "
+            f"twice their {in_mib(count * FLOOR)}"
         )
-    warnings = _cache_warning(size, device)
+    warnings = _cache_warning(size, count, device)
     if fits is not None and fits < wanted:
         warnings = (
-            f"only {_mib(free or 0)} are free on {device}: arrays shrunk from {_mib(wanted)} "
-            f"to {_mib(size)}",
+            f"only {in_mib(free or 0)} are free on {device}: arrays shrunk from {in_mib(wanted)} "
+            f"to {in_mib(size)}",
             *warnings,
         )
     return ArrayPlan(size, count, warnings)
 
 
-def _cache_warning(size: int, device: Device) -> tuple[str, ...]:
+def _cache_warning(size: int, count: int, device: Device) -> tuple[str, ...]:
     cache = device.last_level_cache
     if cache is None:
         return (
             "the size of the last-level cache is not known, so part of the traffic may stay in it",
         )
     if size < CACHES * cache:
+        all_fit = count * size <= cache
         return (
-            f"arrays of {_mib(size)} are smaller than {CACHES} × the last-level cache of "
-            f"{_mib(cache)} that the system reports: part of the traffic may stay in it",
+            f"arrays of {in_mib(size)} are smaller than {CACHES} × the last-level cache of "
+            f"{in_mib(cache)} that the system reports: "
+            + ("they all fit in it" if all_fit else "part of the traffic may stay in it"),
         )
     return ()
 
@@ -101,5 +104,6 @@ def _whole(size: int) -> int:
     return size // MIB * MIB
 
 
-def _mib(size: int) -> str:
-    return f"{size // MIB:,} MiB"
+def in_mib(size: int) -> str:
+    """Write a number of bytes in whole MiB, or in bytes where there is not one."""
+    return f"{size // MIB:,} MiB" if size >= MIB else f"{size:,} bytes"

@@ -83,7 +83,8 @@ class BandwidthResult:
     @property
     def triad(self) -> KernelResult:
         """The headline: its count does not depend on how a copy happens to be done."""
-        return next(kernel for kernel in self.kernels if kernel.name == "triad")
+        (triad,) = (kernel for kernel in self.kernels if kernel.name == "triad")
+        return triad
 
     @property
     def best(self) -> float:
@@ -173,7 +174,7 @@ class ProbeResult:
             ValueError: it is not JSON, another version, or not what such a file holds; the
                 message names the field.
         """
-        fields = json.loads(text)
+        fields = json.loads(text, parse_constant=_refuse_constant)
         if not isinstance(fields, dict) or "schema" not in fields:
             raise ValueError("not a wallsite probe result: it has no field schema")
         if (schema := fields.pop("schema")) != SCHEMA:
@@ -181,6 +182,10 @@ class ProbeResult:
         result = _read(cls, fields, "result")
         assert isinstance(result, cls)
         return result
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _read(kind: Any, value: Any, name: str) -> Any:

@@ -34,6 +34,11 @@ class Samples:
     warmups: tuple[float, ...]
     calls: int = 1
 
+    def __post_init__(self) -> None:
+        """Refuse what no rate can be computed from."""
+        if not self.seconds or not min(self.seconds) > 0:
+            raise ValueError("seconds must hold durations above 0, and at least one")
+
     @property
     def best(self) -> float:
         """Shortest sample: the one that others on the machine disturbed least."""
@@ -85,7 +90,7 @@ def sample(
         ValueError: ``repeats`` or ``warmups`` is not a whole number above zero.
         ClockStopped: the clock did not advance.
     """
-    count(repeats=repeats, warmups=warmups)
+    repeats, warmups = count("repeats", repeats), count("warmups", warmups)
 
     def elapsed(calls: int) -> float:
         if synchronise:

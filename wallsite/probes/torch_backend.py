@@ -10,8 +10,7 @@ from typing import Any
 
 import torch
 
-from wallsite.probes.backend import Task
-from wallsite.probes.errors import NotEnoughMemory
+from wallsite.probes.backend import Task, allocating
 from wallsite.probes.hardware import Device, physical_cores
 from wallsite.probes.kernels import Q
 
@@ -54,14 +53,20 @@ class TorchBackend:
         on some GPUs is much slower than their cores.
         """
         elements = array_bytes // 4
-        a, b, c = (self._allocate(lambda: self._full(elements)) for _ in range(3))
+        with allocating(self._device):
+            # Filled by all threads at once: memory belongs to the socket that first writes to
+            # it, and NaN in the target shows whatever a kernel leaves out.
+            arrays: list[Any] = [
+                torch.full((elements,), torch.nan, device=self._device) for _ in range(3)
+            ]
+        a, b, c = arrays
         b.uniform_()
         c.uniform_()
 
         def task(run: Callable[[], object], exact: Callable[[Any, Any], Any]) -> Task:
             def largest_error() -> float:
                 errors = []
-                parts = (x.split(CHECKED) for x in (a, b, c))
+                parts = (x.split(CHECKED) for x in arrays)
                 for found, left, right in zip(*parts, strict=True):
                     expected = exact(left, right)
                     errors.append((found - expected).abs().max() / expected.max())
@@ -78,12 +83,10 @@ class TorchBackend:
 
     def matmul(self, n: int, dtype: str) -> Task:
         """Product of two random matrices."""
-        kind = DTYPES[dtype]
-
-        def draw() -> Any:
-            return torch.randn(n, n, device=self._device, dtype=kind)
-
-        x, y, out = (self._allocate(draw) for _ in range(3))
+        with allocating(self._device):
+            x, y, out = (
+                torch.randn(n, n, device=self._device, dtype=DTYPES[dtype]) for _ in range(3)
+            )
         out.fill_(torch.nan)
         vector = torch.randn(n, device=self._device)
 
@@ -93,14 +96,3 @@ class TorchBackend:
             return float((out.float() @ vector - exact).abs().max() / exact.abs().max())
 
         return Task(lambda: torch.matmul(x, y, out=out), largest_error)
-
-    def _full(self, elements: int) -> Any:
-        # Filled by all threads at once: memory belongs to the socket that first writes to it,
-        # and NaN in the target shows whatever a kernel leaves out.
-        return torch.full((elements,), torch.nan, device=self._device)
-
-    def _allocate(self, make: Callable[[], Any]) -> Any:
-        try:
-            return make()
-        except (torch.OutOfMemoryError, MemoryError) as error:
-            raise NotEnoughMemory(f"{self._device}: {str(error).splitlines()[0]}") from error

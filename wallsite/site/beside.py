@@ -38,20 +38,25 @@ class Beside:
     def __init__(self, code: str) -> None:
         self._code = code
         self._process: subprocess.Popen[str] | None = None
-        self._folder: Path | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def start(self, config_file: str, site_url: str) -> None:
         """Begin a build into a temporary folder."""
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__],
-                env=os.environ | {LANGUAGE: self._code},
+                # This process has already printed what the theme says about its future.
+                env=os.environ | {LANGUAGE: self._code, "NO_MKDOCS_2_WARNING": "1"},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 encoding="utf-8",
             )
-        self._folder = Path(tempfile.mkdtemp(prefix=f"wallsite-{self._code}-"))
-        options = {"config_file": config_file, "site_url": site_url, "site_dir": str(self._folder)}
+        # It goes when this process ends, even if that is in the middle of a build.
+        self._folder = tempfile.TemporaryDirectory(
+            prefix=f"wallsite-{self._code}-", ignore_cleanup_errors=True
+        )
+        pages = str(Path(self._folder.name, self._code))
+        options = {"config_file": config_file, "site_url": site_url, "site_dir": pages}
         assert self._process.stdin
         self._process.stdin.write(json.dumps(options) + "\n")
         self._process.stdin.flush()
@@ -72,7 +77,10 @@ class Beside:
         for warning in said["warnings"]:
             # Repeated here, it counts under --strict.
             _log.warning(f"[{self._code}] {warning}")
-        shutil.move(self._folder, site / self._code)
+        shutil.rmtree(site / self._code, ignore_errors=True)  # left there by a dirty build
+        # Not the temporary folder itself, which nobody else may read.
+        shutil.move(Path(self._folder.name, self._code), site)
+        self._folder.cleanup()
         self._folder = None
 
     def abandon(self) -> None:
@@ -82,7 +90,7 @@ class Beside:
             self._process.communicate()
             self._process = None
         if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.cleanup()
             self._folder = None
 
 
@@ -119,10 +127,14 @@ def main() -> None:
     # Ctrl-C is for the build that started this process; its end closes our input.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What a build prints must not end up between two answers.
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     for line in sys.stdin:
-        print(json.dumps(_build(json.loads(line))), file=answers, flush=True)
+        answer = json.dumps(_build(json.loads(line))) + "\n"
+        try:
+            answers.write(answer.encode())
+        except BrokenPipeError:  # the build that asked has been interrupted
+            return
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ What differs between languages is in mkdocs.yml, under ``extra.languages``.
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import os
@@ -24,6 +25,7 @@ from mkdocs.structure.pages import Page
 
 from wallsite.site import notebooks, painter, programs
 from wallsite.site.beside import LANGUAGE, Beside
+from wallsite.tables import export
 
 
 class Build:
@@ -108,10 +110,13 @@ class Build:
             raise BuildError("\n".join(missing))
 
     def add_files(self, files: Files) -> Files:
-        """Add the assets, the snippets as downloads, and the wheel that the snippets need."""
+        """Add the assets, the tables and snippets as downloads, and the snippets' wheel."""
         generated = partial(File.generated, self._config)
         for path in sorted((self._root / "docs" / "assets").glob("*.*")):
             files.append(generated(f"assets/{path.name}", abs_src_path=str(path)))
+        for table, form in itertools.product(export.TABLES, export.FORMATS):
+            text = export.export(table, self._code, form)
+            files.append(generated(export.path(table, form), content=text))
         if self._code == self._main:
             name, wheel = programs.wheel(self._root)
             files.append(generated(f"{programs.FOLDER}/{name}", content=wheel))

@@ -1,7 +1,8 @@
-"""The blocks ``/// table``, ``/// figure`` and ``/// snippet``."""
+"""The blocks ``/// table``, ``list``, ``downloads``, ``figure`` and ``snippet``."""
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable
 from urllib.parse import urljoin
 from xml.etree import ElementTree as ET
@@ -13,13 +14,13 @@ from pymdownx.blocks import BlocksExtension, BlocksProcessor
 from pymdownx.blocks.block import Block, type_any
 
 from wallsite import tables
-from wallsite.site import figures, prose
+from wallsite.site import figures, prose, provenance
 from wallsite.site.errors import PageError
-from wallsite.site.html import NOT_SEARCHED, data_table, rows, scrollable
+from wallsite.site.html import NOT_SEARCHED, data_table, put, rows, scrollable
 from wallsite.site.page import Page
 from wallsite.site.painter import DrawingError
-from wallsite.tables import render
-from wallsite.tables.provenance import citation
+from wallsite.tables import export, render
+from wallsite.tables.names import find
 
 
 def register(md: Markdown, page: Page) -> None:
@@ -36,7 +37,7 @@ class _Directives(BlocksExtension):  # type: ignore[misc]
     def extendMarkdownBlocks(  # noqa: N802
         self, md: Markdown, block_mgr: BlocksProcessor
     ) -> None:
-        for block in (_Table, _Figure, _Snippet):
+        for block in (_Table, _List, _Downloads, _Figure, _Snippet):
             block_mgr.register(block, {"page": self.page})
 
 
@@ -97,60 +98,117 @@ class _Table(_Directive):
     NAME = "table"
     OPTIONS = dict.fromkeys(("devices", "vendor", "tier", "dtype"), (None, type_any))
 
-    def make(self, parent: ET.Element) -> ET.Element:
-        language = self.page.language
+    def table(self) -> render.RenderedTable:
         options = {k: v for k, v in self.options.items() if k in self.OPTIONS and v is not None}
         try:
-            table = render.render(self.argument, language, **options)
+            return render.render(self.argument, self.page.language, **options)
         except (tables.UnknownName, TypeError, ValueError) as error:
             raise self.error(error) from None
+
+    def make(self, parent: ET.Element) -> ET.Element:
+        language, table = self.page.language, self.table()
         frame = ET.SubElement(parent, "div", {"class": "ws-table"})
         element = data_table(scrollable(frame, table.caption))
         caption = ET.SubElement(ET.SubElement(element, "caption"), "span")
         caption.text = AtomicString(table.caption)
         rows(element, "thead", [table.headers])
-        body = rows(element, "tbody", [map(self._cell, row) for row in table.rows])
-        for line, name in zip(body, _row_ids(self.argument), strict=False):
-            line.set("id", name)
-        few = len(table.notes) <= _MANY
-        notes = frame if few else _folded(frame, _WORDS["notes"][language])
+        body = rows(element, "tbody", [map(self.cell, row) for row in table.rows])
+        _name(body, self.argument)
+        notes = frame
+        if len(table.notes) > _MANY:
+            frame.append(notes := _fold(_WORDS["notes"][language]))
         for note in table.notes:
             ET.SubElement(notes, "p", {"class": "ws-table__note"}).text = AtomicString(note)
         if table.sources:
-            _folded(frame, _WORDS["sources"][language]).append(self._sources(table.sources))
+            frame.append(fold := _fold(_WORDS["sources"][language]))
+            fold.append(self._sources(table.sources))
         return frame
 
-    def _cell(self, cell: render.Cell) -> str | ET.Element:
-        if cell.value:
-            return prose.number(cell.text, cell.value.si, cell.value.kind, cell.title)
+    def cell(self, cell: render.Cell) -> str | ET.Element:
+        if cell.basis:
+            return prose.number(cell.text, cell.basis, self.page)
         if cell.href:
             link = ET.Element("a", href=cell.href)
             link.text = AtomicString(cell.text)
             return link
+        if cell.items:
+            fold = _fold(cell.text)
+            ET.SubElement(fold, "ul").extend(map(_item, cell.items))
+            return fold
         return cell.text
 
     def _sources(self, names: Iterable[str]) -> ET.Element:
         items = ET.Element("ul")
         for name in names:
-            href = f"{self.page.link('reference/sources.md')}#{name}"
-            link = ET.SubElement(ET.SubElement(items, "li"), "a", href=href)
-            link.text = AtomicString(citation(tables.source(name)))
+            ET.SubElement(items, "li").append(provenance.cited(name, self.page))
         return items
 
 
-def _folded(frame: ET.Element, summary: str) -> ET.Element:
-    details = ET.SubElement(frame, "details", {"class": "ws-table__more"} | NOT_SEARCHED)
-    ET.SubElement(details, "summary").text = summary
+class _List(_Table):
+    """A table whose cells are too long for columns: each row is an entry, with its parts named."""
+
+    NAME = "list"
+
+    def make(self, parent: ET.Element) -> ET.Element:
+        table = self.table()
+        entries = ET.SubElement(parent, "dl", {"class": "ws-list"})
+        for row in table.rows:
+            entry = ET.SubElement(entries, "div")
+            put(ET.SubElement(entry, "dt"), self.cell(row[0]))
+            for header, cell in zip(table.headers[1:], row[1:], strict=True):
+                if cell.items:
+                    put(ET.SubElement(entry, "dd"), self.cell(cell))
+                elif cell.text:
+                    part = ET.SubElement(entry, "dd")
+                    ET.SubElement(part, "span", NOT_SEARCHED).text = AtomicString(header)
+                    put(ET.SubElement(part, "span"), self.cell(cell))
+        _name(entries, self.argument)
+        return entries
+
+
+def _fold(summary: str) -> ET.Element:
+    details = ET.Element("details", {"class": "ws-table__more"} | NOT_SEARCHED)
+    ET.SubElement(details, "summary").text = AtomicString(summary)
     return details
 
 
-def _row_ids(table: str) -> Iterable[str]:
-    """Names that links elsewhere give to the rows of a table."""
+def _item(text: str) -> ET.Element:
+    item = ET.Element("li")
+    item.text = AtomicString(text)
+    return item
+
+
+def _name(entries: ET.Element, table: str) -> None:
+    """Give the rows of a table the names that links elsewhere use."""
+    names: Iterable[str] = ()
     if table == "sources":
-        return tables.sources()
-    if table == "glossary":
-        return [term.id for term in tables.glossary()]
-    return []
+        names = tables.sources()
+    elif table == "glossary":
+        names = [term.id for term in tables.glossary()]
+    for entry, name in zip(entries, names, strict=False):
+        entry.set("id", name)
+
+
+_DOWNLOAD = {"zh": "下载", "en": "Download"}
+
+
+class _Downloads(_Directive):
+    NAME = "downloads"
+
+    def make(self, parent: ET.Element) -> ET.Element:
+        known = {name: name for name in export.TABLES}
+        try:
+            table = find("table", self.argument, known, known)
+        except tables.UnknownName as error:
+            raise self.error(error) from None
+        line = ET.SubElement(parent, "p", {"class": "ws-downloads"} | NOT_SEARCHED)
+        line.text = f"{_DOWNLOAD[self.page.language]} "
+        for form in export.FORMATS:
+            file = export.path(table, form)
+            link = ET.SubElement(line, "a", href=self.page.link(file), download="")
+            link.text = AtomicString(posixpath.basename(file))
+            link.tail = " "
+        return line
 
 
 class _Figure(_Directive):
@@ -168,7 +226,6 @@ class _Figure(_Directive):
         return element
 
 
-_DOWNLOAD = {"zh": "下载 {name}", "en": "Download {name}"}
 _RUN = {
     "zh": "# uv 和 pipx 会取来程序，并装好它所需的包\nuv run {address}\npipx run {address}\n"
     "# 已经下载程序、装好 wallsite 时\npython {name}",
@@ -186,7 +243,7 @@ class _Snippet(_Directive):
             raise self.error(f"no snippet named {name!r}")
         frame = ET.SubElement(parent, "div", {"class": "ws-snippet"})
         link = ET.SubElement(frame, "a", href=self.page.link(f"snippets/{name}"), download="")
-        link.text = AtomicString(_DOWNLOAD[self.page.language].format(name=name))
+        link.text = AtomicString(f"{_DOWNLOAD[self.page.language]} {name}")
         commands = self.md.preprocessors["fenced_code_block"].highlight(
             src=_RUN[self.page.language].format(
                 name=name, address=urljoin(self.page.site, f"snippets/{name}")

@@ -10,24 +10,18 @@ from __future__ import annotations
 import ast
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from wallsite import collectives, roofline, tables, units, workload
 from wallsite.site import dimensions
-from wallsite.tables import Value
+from wallsite.tables import Value, facts
+from wallsite.tables.facts import Statement
 
 
 class ExpressionError(ValueError):
     """An expression that cannot be evaluated, or that rests on nothing."""
-
-
-class Input(NamedTuple):
-    """A value of the tables that an expression read, and what it is a value of."""
-
-    label: str
-    value: Value
 
 
 class Result(NamedTuple):
@@ -36,21 +30,21 @@ class Result(NamedTuple):
     Attributes:
         value: in SI base units.
         dimension: what it measures, see `wallsite.site.dimensions`.
-        inputs: the values of the tables that it read, in order.
+        inputs: the facts of the tables that it read, in order, each once.
         kind: the kind of statement it makes, see `wallsite.tables`.
     """
 
     value: float
     dimension: dimensions.Dimension
-    inputs: tuple[Input, ...]
+    inputs: tuple[Statement, ...]
     kind: str
 
 
 class _Reader:
-    """The accessors, and the list of what they have read."""
+    """The accessors, and what they have read, by key."""
 
     def __init__(self) -> None:
-        self.inputs: list[Input] = []
+        self.inputs: dict[str, Statement] = {}
 
     def accessors(self) -> dict[str, Callable[..., Any]]:
         """Everything an expression may read, by name."""
@@ -58,69 +52,64 @@ class _Reader:
         methods = inspect.getmembers(self, inspect.ismethod)
         return {name: method for name, method in methods if name not in own}
 
-    def note(self, label: str, value: Value | None, alt: int = 0) -> float:
+    def note(self, value: Value | None, missing: str = "", alt: int = 0) -> float:
         if value is None:
-            raise ExpressionError(f"{label} is unknown")
-        if alt:
-            if alt > len(value.alternatives):
-                raise ExpressionError(f"{label} has {len(value.alternatives)} alternatives")
-            value = value.alternatives[alt - 1]
-        self.inputs.append(Input(label, value))
-        return value.si
+            raise ExpressionError(f"{missing} is unknown")
+        read = Statement(facts.of(value), alt)
+        if not 0 <= alt <= len(value.alternatives):
+            raise ExpressionError(
+                f"{read.fact.label('en')} has {len(value.alternatives)} alternatives"
+            )
+        self.inputs[read.key] = read
+        return read.value.si
 
     def bandwidth(self, device: str, alt: int = 0) -> float:
         found = tables.accelerator(device)
-        return self.note(f"{found.name} memory bandwidth", found.bandwidth, alt)
+        return self.note(found.bandwidth, f"{found.name} memory bandwidth", alt)
 
     def capacity(self, device: str, alt: int = 0) -> float:
         found = tables.accelerator(device)
-        return self.note(f"{found.name} memory capacity", found.capacity, alt)
+        return self.note(found.capacity, f"{found.name} memory capacity", alt)
 
     def power(self, device: str, alt: int = 0) -> float:
         found = tables.accelerator(device)
-        return self.note(f"{found.name} power", found.power, alt)
+        return self.note(found.power, f"{found.name} power", alt)
 
     def peak(self, device: str, dtype: str = "fp16", alt: int = 0) -> float:
-        found = tables.accelerator(device)
-        return self.note(f"{found.name} dense {dtype} peak", found.peak(dtype), alt)
+        return self.note(tables.accelerator(device).peak(dtype), alt=alt)
 
     def sparse(self, device: str, dtype: str = "fp16") -> float:
         found = tables.accelerator(device)
-        return self.note(
-            f"{found.name} {dtype} figure with sparsity", found.fields.get(f"{dtype}_sparse")
-        )
+        value = found.fields.get(f"{dtype}_sparse")
+        return self.note(value, f"{found.name} {dtype} figure with sparsity")
 
     def ridge(self, device: str, dtype: str = "fp16", alt: int = 0) -> float:
         return roofline.ridge_point(self.peak(device, dtype), self.bandwidth(device, alt))
 
     def link(self, name: str, alt: int = 0) -> float:
-        found = tables.link(name)
-        return self.note(f"{found.name}, one direction", found.bandwidth, alt)
+        return self.note(tables.link(name).bandwidth, alt=alt)
 
     def both(self, name: str, alt: int = 0) -> float:
         return 2 * self.link(name, alt)
 
     def energy(self, operation: str) -> float:
-        found = tables.energy(operation)
-        return self.note(f"energy of {operation}", found)
+        return self.note(tables.energy(operation))
 
     def params(self, model: str) -> float:
-        found = tables.model(model)
-        return self.note(f"{found.name} parameters", found.params)
+        return self.note(tables.model(model).params)
 
     def active(self, model: str) -> float:
-        found = tables.model(model)
-        return self.note(f"{found.name} active parameters", found.active_params)
+        return self.note(tables.model(model).active_params)
 
     def tokens(self, model: str) -> float:
         found = tables.model(model)
-        return self.note(f"{found.name} training tokens", found.tokens)
+        return self.note(found.tokens, f"{found.name} training tokens")
 
     def arch(self, model: str) -> _Architecture:
         return _Architecture(self, model)
 
     def q(self, name: str, alt: int = 0) -> float:
-        return self.note(name, tables.quantity(name), alt)
+        return self.note(tables.quantity(name), alt=alt)
 
     def year(self, name: str) -> int:
         try:
@@ -137,7 +126,8 @@ class _Architecture:
         self._model = tables.model(model)
 
     def __getattr__(self, name: str) -> int:
-        return int(self._reader.note(f"{self._model.name} {name}", getattr(self._model, name)))
+        value = getattr(self._model, name)
+        return int(self._reader.note(value, f"{self._model.name} {name}"))
 
 
 def bytes_of(dtype: str) -> float:
@@ -215,10 +205,11 @@ def evaluate(expression: str) -> Result:
         dimension = dimensions.of(tree.body)
     except dimensions.DimensionError as error:
         raise ExpressionError(str(error)) from None
-    return Result(value, dimension, tuple(reader.inputs), _kind(tree.body, reader.inputs))
+    inputs = tuple(reader.inputs.values())
+    return Result(value, dimension, inputs, _kind(tree.body, inputs))
 
 
-def _kind(root: ast.expr, inputs: list[Input]) -> str:
+def _kind(root: ast.expr, inputs: Sequence[Statement]) -> str:
     """Kind of statement: that of the value when one is quoted as it stands, else derived."""
     if any(item.value.kind == "rumour" for item in inputs):
         return "rumour"

@@ -1,12 +1,13 @@
 """The Python-Markdown extension that turns what is peculiar to these pages into HTML.
 
-It renders checked numbers, formulas, glossary terms, and the blocks ``/// table``, ``/// figure``
-and ``/// snippet``, beside the usual extensions that mkdocs.yml lists. Each kind has a module of
-its own; this one wires them up and keeps the page's text for error messages.
+It renders checked numbers and what they rest on, formulas, glossary terms, and blocks such as
+``/// table`` and ``/// figure``, beside the usual extensions that mkdocs.yml lists. Each kind has a
+module of its own; this one wires them up and keeps the page's text for error messages.
 """
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from markdown import Extension, Markdown
 from markdown.postprocessors import Postprocessor
 from markdown.preprocessors import Preprocessor
 
-from wallsite.site import code, directives, glossary, maths, prose
+from wallsite.site import code, directives, glossary, maths, numerals, prose, provenance
 from wallsite.site.errors import Source
 from wallsite.site.page import Page
 
@@ -47,11 +48,13 @@ class WallsiteExtension(Extension):  # type: ignore[misc]
         )
         # Before `pymdownx.snippets` (32), which would not say where a file is missing.
         md.preprocessors.register(_Reader(md, page), "wallsite-source", 100)
+        numerals.register(md, page)
         code.register(md, page)
         prose.register(md, page)
         maths.register(md, page)
         glossary.register(md, page)
         directives.register(md, page)
+        provenance.register(md, page)
         md.postprocessors.register(_Leftovers(md, page), "wallsite-leftovers", -10)
 
 
@@ -73,6 +76,7 @@ class _Reader(Preprocessor):  # type: ignore[misc]
         text = "\n".join(lines)
         self.page.source = Source(text, self.page.file)
         self.page.open.clear()
+        self.page.inputs.clear()
         for match in self._SNIPPET.finditer(text):
             # A name may select part of the file: ``name.py:10:20`` or ``name.py:section``.
             name = match["name"].split(":")[0]
@@ -97,6 +101,6 @@ class _Leftovers(Postprocessor):  # type: ignore[misc]
         left = self._LEFT.search(self._CODE.sub("", text))
         if left is None:
             return text
-        shown = re.sub(r"</?p>", "", left[0])
+        shown = html.unescape(re.sub(r"</?p>", "", left[0]))
         what = "checked number" if shown.startswith("[[") else "block"
         raise self.page.error(f"malformed {what}: {shown}", shown)

@@ -15,14 +15,14 @@ _NUMBERS = {"zh": "图中的数", "en": "The numbers behind it"}
 
 
 def figure(drawn: Drawn, page: Page, md: Markdown) -> ET.Element:
-    """Make the element that shows a drawn figure, its caption and its numbers."""
+    """Make the element that shows a drawn figure under its title, its caption and numbers."""
     element = ET.Element("figure", {"class": "ws-figure"})
+    ET.SubElement(element, "figcaption").text = AtomicString(drawn.title)
     frame = ET.SubElement(element, "div", {"class": "ws-figure__frame"} | NOT_SEARCHED)
     frame.text = AtomicString(md.htmlStash.store(drawn.svg))
-    caption = ET.SubElement(element, "figcaption")
-    ET.SubElement(caption, "strong").text = AtomicString(drawn.title)
     if drawn.caption:
-        ET.SubElement(caption, "span").text = AtomicString(drawn.caption)
+        caption = ET.SubElement(element, "p", {"class": "ws-figure__caption"})
+        caption.text = AtomicString(drawn.caption)
     if drawn.table:
         summary = _NUMBERS[page.language]
         attributes = {"class": "ws-figure__numbers"} | NOT_SEARCHED

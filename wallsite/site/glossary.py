@@ -18,7 +18,7 @@ _RUNNING_TEXT = {"p", "li", "dd"}
 _LEAVE_ALONE = {"a", "abbr", "code", "data", "pre", "script", "style", "table", "summary", "button"}
 _LEAVE_ALONE |= {"h1", "h2", "h3", "h4", "h5", "h6", "figure"}
 
-_NOT_PROSE = {"admonition-title", "ws-table"}
+_NOT_PROSE = {"admonition-title", "ws-table", "ws-list"}
 
 
 def register(md: Markdown, page: Page) -> None:
@@ -35,10 +35,11 @@ class _Marker(Treeprocessor):  # type: ignore[misc]
     def run(self, root: ET.Element) -> None:
         if self.page.path == PAGE:
             return
-        self.terms = {
-            (term.zh if self.page.language == "zh" else term.en).casefold(): term
-            for term in tables.glossary()
-        }
+        language = self.page.language
+        self.terms = {getattr(term, language).casefold(): term for term in tables.glossary()}
+        # The longest first, so that 张量并行 is never taken for 并行.
+        words = sorted(self.terms, key=len, reverse=True)
+        self.pattern = re.compile("|".join(map(_bounded, words)), re.IGNORECASE)
         self._walk(root, running=False)
 
     def _walk(self, element: ET.Element, *, running: bool) -> None:
@@ -58,22 +59,19 @@ class _Marker(Treeprocessor):  # type: ignore[misc]
         """Mark the terms in the text that follows a child, or that opens the parent."""
         text = (parent.text if before is None else before.tail) or ""
         position = 0 if before is None else list(parent).index(before) + 1
-        while self.terms and (match := self._pattern().search(text)):
-            term = self.terms.pop(match[0].casefold())
+        end = 0
+        for match in self.pattern.finditer(text):
+            term = self.terms.pop(match[0].casefold(), None)
+            if term is None:
+                continue
             if before is None:
                 parent.text = text[: match.start()]
             else:
-                before.tail = text[: match.start()]
-            before = self._element(term, match[0])
-            text = before.tail = text[match.end() :]
+                before.tail = text[end : match.start()]
+            before, end = self._element(term, match[0]), match.end()
+            before.tail = text[end:]
             parent.insert(position, before)
             position += 1
-
-    def _pattern(self) -> re.Pattern[str]:
-        # The longest first, so that 张量并行度 is not cut at 张量并行. Chinese has no word
-        # boundaries; a Latin letter beside a Latin letter is the middle of a word.
-        words = sorted(self.terms, key=len, reverse=True)
-        return re.compile("|".join(map(_bounded, words)), re.IGNORECASE)
 
     def _element(self, term: Term, shown: str) -> ET.Element:
         abbreviation = ET.Element("abbr", title=term.note[self.page.language])
@@ -86,6 +84,7 @@ class _Marker(Treeprocessor):  # type: ignore[misc]
 
 
 def _bounded(word: str) -> str:
+    """Match a word; a Latin letter beside a Latin letter is the middle of another word."""
     latin = "[A-Za-z0-9]"
     start = rf"(?<!{latin})" if re.match(latin, word) else ""
     end = rf"(?=s?(?!{latin}))" if re.search(rf"{latin}\Z", word) else ""

@@ -39,10 +39,15 @@ def rows(
                 cell = ET.SubElement(line, "th", scope="row")
             else:
                 cell = ET.SubElement(line, "td")
-            if isinstance(content, str):
-                cell.text = AtomicString(content)
-            else:
-                cell.append(content)
-                if content.tag == "data":
-                    cell.attrib |= NOT_SEARCHED
+            put(cell, content)
+            if cell.find("data") is not None:
+                cell.attrib |= NOT_SEARCHED
     return group
+
+
+def put(parent: ET.Element, content: str | ET.Element) -> None:
+    """Fill an element with plain text or with another element."""
+    if isinstance(content, str):
+        parent.text = AtomicString(content)
+    else:
+        parent.append(content)

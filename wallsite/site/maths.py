@@ -11,9 +11,14 @@ from markdown.treeprocessors import Treeprocessor
 from markdown.util import AtomicString
 from math_core import LatexError, LatexToMathML
 
-from wallsite.site import numbers, prose
+from wallsite.site import numbers, prose, provenance
+from wallsite.site.expressions import Result
 from wallsite.site.html import NOT_SEARCHED
 from wallsite.site.page import Page
+from wallsite.tables.provenance import Basis
+
+_Checked = tuple[numbers.Checked, Result]
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def register(md: Markdown, page: Page) -> None:
@@ -38,7 +43,8 @@ class _Formulas(Treeprocessor):  # type: ignore[misc]
         written = (element.text or "")[2:-2]  # without \( \) or \[ \]
         # Arithmatex escapes blocks, not spans.
         written = html.unescape(written) if display else written
-        latex = numbers.PATTERN.sub(self._number, written)
+        checked: list[_Checked] = []
+        latex = numbers.PATTERN.sub(lambda match: self._number(match, checked), written)
         try:
             mathml = self.converter.convert_with_local_state(latex, displaystyle=display)
         except LatexError as error:
@@ -46,11 +52,31 @@ class _Formulas(Treeprocessor):  # type: ignore[misc]
             raise self.page.error(f"formula {latex.strip()!r}: {error}", near) from None
         element.attrib |= {"class": "ws-math"} | NOT_SEARCHED
         element.text = AtomicString(self.md.htmlStash.store(mathml))
+        if checked:
+            provenance.mark(element, _basis(checked), self.page)
 
-    def _number(self, match: re.Match[str]) -> str:
+    def _number(self, match: re.Match[str], checked: list[_Checked]) -> str:
         found = numbers.find(match.string[match.start() :])[0]  # its unit may follow
-        prose.check(found, self.page, near=match[0])
+        checked.append((found, prose.check(found, self.page, near=match[0])))
         return _latex(found.shown)
+
+
+def _basis(checked: list[_Checked]) -> Basis:
+    """Say of a formula, as a whole, what all of its numbers rest on."""
+    kinds = {result.kind for _, result in checked}
+    kind = "rumour" if "rumour" in kinds else kinds.pop() if len(kinds) == 1 else "derived"
+    inputs = {item.key: item for _, result in checked for item in result.inputs}
+    computed = tuple(
+        f"{_plain(found.shown)} {found.beyond}".rstrip() + f" = {found.expression}"
+        for found, _ in checked
+    )
+    return Basis(checked[-1][1].value, kind, tuple(inputs.values()), computed)
+
+
+def _plain(shown: str) -> str:
+    """Write a number of a formula without TeX."""
+    raised = re.sub(r"\^\{(.*?)\}", lambda match: match[1].translate(_RAISED), shown)
+    return re.sub(r"\s*\\times\s*", " × ", raised)
 
 
 def _latex(shown: str) -> str:

@@ -21,8 +21,10 @@ from wallsite.site import dimensions, expressions
 PATTERN = re.compile(r"\[\[(?P<shown>[^\[\]\n]+?)\s+:=\s+(?P<expression>[^\n]+?)\]\](?!\])")
 
 _SHOWN = re.compile(
-    r"(?P<sign>[−-]?)(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?:\.(?P<decimals>\d+))?"
-    r"(?:\s?(?:×|\\times)\s?10(?:\^\{(?P<power>-?\d+)\}|(?P<raised>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)))?"
+    r"(?P<sign>[−-]?)(?P<whole>[1-9][0-9]{0,2}(?:,[0-9]{3})+|0|[1-9][0-9]*)"
+    r"(?:\.(?P<decimals>[0-9]+))?"
+    r"(?:\s?(?:×|\\times)\s?10"
+    r"(?:\^\{(?P<power>-?[0-9]{1,2})\}|(?P<raised>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2})))?"
     r"\s?(?P<unit>.*)"
 )
 # A unit right after the brackets. In a formula that is its place: ``\ \text{ms}``.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from wallsite.site.errors import PageError, Source
 from wallsite.site.painter import Painter, shared
+from wallsite.tables.facts import Statement
 
 
 @dataclass
@@ -23,6 +24,7 @@ class Page:
         cache: folder that keeps drawn figures, if any.
         source: its text, for error messages.
         open: blocks whose closing line has not come yet.
+        inputs: everything that its numbers rest on, by key.
     """
 
     language: str
@@ -33,6 +35,7 @@ class Page:
     cache: Path | None
     source: Source = field(default_factory=lambda: Source(""))
     open: list[str] = field(default_factory=list)
+    inputs: dict[str, Statement] = field(default_factory=dict)
 
     @property
     def file(self) -> Path | None:

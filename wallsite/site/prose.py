@@ -9,10 +9,10 @@ from markdown import Markdown
 from markdown.inlinepatterns import InlineProcessor
 from markdown.util import AtomicString
 
-from wallsite.site import numbers
+from wallsite.site import numbers, provenance
 from wallsite.site.expressions import Result
 from wallsite.site.page import Page
-from wallsite.tables.provenance import KINDS, statement
+from wallsite.tables.provenance import Basis
 
 
 def register(md: Markdown, page: Page) -> None:
@@ -21,12 +21,12 @@ def register(md: Markdown, page: Page) -> None:
     md.inlinePatterns.register(_CheckedNumber(md, page), "wallsite-number", 185)
 
 
-def number(shown: str, value: float, kind: str, title: str) -> ET.Element:
+def number(shown: str, basis: Basis, page: Page) -> ET.Element:
     """Make the element of a number that says what it rests on."""
-    element = ET.Element("data", {"class": f"ws-number ws-{kind}", "value": f"{value:.12g}"})
-    if title:
-        element.set("title", title)
+    attributes = {"class": f"ws-number ws-{basis.kind}", "value": f"{basis.value:.6g}"}
+    element = ET.Element("data", attributes)
     element.text = AtomicString(shown)
+    provenance.mark(element, basis, page)
     return element
 
 
@@ -40,9 +40,8 @@ class _CheckedNumber(InlineProcessor):  # type: ignore[misc]
     ) -> tuple[ET.Element, int, int]:
         found = numbers.find(data[m.start() :])[0]  # what follows may be a stray unit
         result = check(found, self.page, near=m[0])
-        title = provenance(found.expression, result, self.page.language)
-        element = number(found.shown, result.value, result.kind, title)
-        return element, m.start(), m.end()
+        basis = Basis(result.value, result.kind, result.inputs, (found.expression,))
+        return number(found.shown, basis, self.page), m.start(), m.end()
 
 
 def check(found: numbers.Checked, page: Page, near: str) -> Result:
@@ -55,14 +54,3 @@ def check(found: numbers.Checked, page: Page, near: str) -> Result:
         return found.check()
     except numbers.NumberError as error:
         raise page.error(error, near) from None
-
-
-def provenance(expression: str, result: Result, language: str) -> str:
-    """Say what a result is, how it was computed and from what, one input a line."""
-    lines = [f"{KINDS[language][result.kind]} = {expression}"]
-    for item in result.inputs:
-        label = item.value.label.get(language, item.label)
-        line = f"{label}: {statement(item.value, language)}"
-        if line not in lines:
-            lines.append(line)
-    return "\n".join(lines)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from wallsite.tables.names import near_matches
-from wallsite.tables.schema import KINDS, NO_TEXT, Link, Source, Text, Value
+from wallsite._checks import did_you_mean, near_matches, positive, shown
+from wallsite.tables.schema import KINDS, NO_TEXT, PER, Link, Source, Text, Value
 from wallsite.units import unit
 
 
@@ -30,7 +29,7 @@ class Entry:
         self.sources = sources
         self.within = within
         if not isinstance(fields, dict):
-            self.fail("", f"expected a table, found {fields!r}")
+            self.fail("", f"expected a table, found {shown(fields)}")
         self.left = dict(fields)
         self.known: list[str] = []
 
@@ -52,18 +51,27 @@ class Entry:
 
     def text(self, field: str, choices: tuple[str, ...] = ()) -> str:
         """Take a string that must be there."""
-        text = self.optional_text(field)
+        text = self.optional_text(field, choices)
         if text is None:
             self.fail(field, "is missing")
-        if choices and text not in choices:
-            self.fail(field, f"{text!r} is not one of {', '.join(choices)}")
         return text
 
-    def optional_text(self, field: str) -> str | None:
+    def optional_text(self, field: str, choices: tuple[str, ...] = ()) -> str | None:
         """Take a string."""
         text = self.take(field)
-        if text is not None and not (isinstance(text, str) and text.strip()):
-            self.fail(field, f"expected text, found {text!r}")
+        if text is None:
+            return None
+        if not _is_text(text):
+            self.fail(field, f"expected text, found {shown(text)}")
+        if choices and text not in choices:
+            self.fail(field, f"{text!r} is not one of {', '.join(choices)}")
+        return str(text)
+
+    def optional_address(self, field: str) -> str | None:
+        """Take the address of a web page."""
+        text = self.optional_text(field)
+        if text is not None and not text.startswith(("https://", "http://")):
+            self.fail(field, f"expected an address that starts with https://, found {text!r}")
         return text
 
     def both(self, field: str) -> Text:
@@ -81,9 +89,9 @@ class Entry:
         if not (
             isinstance(text, dict)
             and text.keys() == {"zh", "en"}
-            and all(isinstance(part, str) and part.strip() for part in text.values())
+            and all(map(_is_text, text.values()))
         ):
-            self.fail(field, f'expected {{ zh = "…", en = "…" }}, found {text!r}')
+            self.fail(field, f'expected {{ zh = "…", en = "…" }}, found {shown(text)}')
         return MappingProxyType(text)
 
     def strings(self, field: str, choices: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -91,8 +99,8 @@ class Entry:
         items = self.take(field)
         if items is None:
             return ()
-        if not (isinstance(items, list) and all(isinstance(item, str) for item in items)):
-            self.fail(field, f"expected a list of strings, found {items!r}")
+        if not (isinstance(items, list) and all(map(_is_text, items))):
+            self.fail(field, f"expected a list of strings, found {shown(items)}")
         for item in items:
             if choices and item not in choices:
                 self.fail(field, f"{item!r} is not one of {', '.join(choices)}")
@@ -111,7 +119,7 @@ class Entry:
         if number is None:
             return None
         if isinstance(number, bool) or not isinstance(number, int) or number <= 0:
-            self.fail(field, f"expected a positive whole number, found {number!r}")
+            self.fail(field, f"expected a positive whole number, found {shown(number)}")
         return number
 
     def link(self, field: str, links: Mapping[str, Link]) -> Link | None:
@@ -146,8 +154,6 @@ class Entry:
             return None
         value = Entry(self.file, self.name, fields, self.sources, field).as_value(dimension)
         for one in (value, *value.alternatives):
-            if one.value <= 0:
-                self.fail(field, f"must be above zero, found {one.value}")
             if one.dense is not dense:
                 self.fail(field, f"dense must be {str(dense).lower()} here")
             if per and one.per not in per:
@@ -158,16 +164,17 @@ class Entry:
 
     def as_value(self, dimension: str = "") -> Value:
         """Read the whole entry as a value."""
+        name = self._unit("unit", dimension)
         value = Value(
             value=self._number("value"),
-            unit=self._unit("unit", dimension),
+            unit=name,
             kind=self.text("kind", KINDS),
             sources=self._cited("source"),
             date=self.optional_text("date"),
-            per=self.optional_text("per"),
+            per=self.optional_text("per", PER),
             note=self.optional_both("note"),
             label=self.optional_both("label"),
-            alternatives=self._alternatives("alternatives", dimension),
+            alternatives=self._alternatives("alternatives", unit(name).dimension),
             dense=self._flag("dense"),
         )
         if not value.sources and value.kind != "assumed":
@@ -177,16 +184,19 @@ class Entry:
 
     def _number(self, field: str) -> float:
         number = self.take(field)
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            self.fail(field, f"expected a number, found {number!r}")
-        if not math.isfinite(number):
-            self.fail(field, f"expected a finite number, found {number!r}")
-        return number
+        if number is None:
+            self.fail(field, "is missing")
+        try:
+            return positive(field, number)
+        except ValueError as error:
+            self.fail(field, str(error).removeprefix(f"{field} "))
 
     def _unit(self, field: str, dimension: str) -> str:
         name = self.take(field)
+        if name is None:
+            self.fail(field, "is missing")
         if not isinstance(name, str):
-            self.fail(field, f"expected a unit, found {name!r}")
+            self.fail(field, f"expected a unit, found {shown(name)}")
         try:
             measured = unit(name).dimension
         except ValueError as error:
@@ -201,10 +211,10 @@ class Entry:
             return ()
         names = [cited] if isinstance(cited, str) else cited
         if not isinstance(names, list) or not names:
-            self.fail(field, f"expected a source or a list of sources, found {cited!r}")
+            self.fail(field, f"expected a source or a list of sources, found {shown(cited)}")
         for name in names:
-            if name not in self.sources:
-                self.fail(field, f"unknown source {name!r}{_hint(str(name), self.sources)}")
+            if not isinstance(name, str) or name not in self.sources:
+                self.fail(field, f"unknown source {name!r}{_hint(name, self.sources)}")
         return tuple(names)
 
     def _alternatives(self, field: str, dimension: str) -> tuple[Value, ...]:
@@ -212,20 +222,26 @@ class Entry:
         if rivals is None:
             return ()
         if not isinstance(rivals, list) or not rivals:
-            self.fail(field, f"expected a list of values, found {rivals!r}")
+            self.fail(field, f"expected a list of values, found {shown(rivals)}")
         within = f"{self.within}.{field}".lstrip(".")
-        return tuple(
+        values = tuple(
             Entry(self.file, self.name, rival, self.sources, within).as_value(dimension)
             for rival in rivals
         )
+        if any(value.alternatives for value in values):
+            self.fail(field, "an alternative has no alternatives of its own")
+        return values
 
     def _flag(self, field: str) -> bool:
         flag = self.take(field)
         if flag is not None and not isinstance(flag, bool):
-            self.fail(field, f"expected true or false, found {flag!r}")
+            self.fail(field, f"expected true or false, found {shown(flag)}")
         return flag is not False
 
 
-def _hint(name: str, known: Iterable[str]) -> str:
-    near = near_matches(name, known)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+def _is_text(text: object) -> bool:
+    return isinstance(text, str) and bool(text.strip())
+
+
+def _hint(name: object, known: Iterable[str]) -> str:
+    return did_you_mean(near_matches(name, known))

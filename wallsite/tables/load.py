@@ -12,15 +12,17 @@ so that the tests can hand them broken files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from wallsite.tables.entry import DataError, Entry
+from wallsite.tables.names import spelling
 from wallsite.tables.schema import DTYPES, Accelerator, Link, Model, Source, Term, Value
 
 T = TypeVar("T")
-Named = TypeVar("Named", Accelerator, Link, Model)
+Named = TypeVar("Named", Accelerator, Link, Model, Term)
 
 TIERS = ("host", "scale-up", "scale-out")
 STATUSES = ("shipping", "preliminary", "announced", "roadmap")
@@ -30,14 +32,21 @@ SEEN = ("read", "quoted", "listed")
 
 PEAKS = tuple(dtype for dtype in DTYPES if dtype != "bf16")  # bf16 answers with fp16's value
 SPARSE = tuple(f"{dtype}_sparse" for dtype in PEAKS)
-SHAPE = ("active_params", "tokens", "layers", "hidden", "heads", "kv_heads", "head_dim")
+SHAPE = ("layers", "hidden", "heads", "kv_heads", "head_dim")  # whole numbers
+# An id is also an anchor on a page, and typed by hand in expressions.
+_ID = re.compile(r"[a-z0-9]+(?:[-.][a-z0-9]+)*")
 
 
 def text(file: str) -> str:
     """Text of one data file."""
     from importlib.resources import files  # noqa: PLC0415 (importing wallsite.tables reads nothing)
 
-    return files("wallsite.tables").joinpath("data", file).read_text("utf-8")
+    data = files("wallsite.tables").joinpath("data", file).read_bytes()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{file}: line {line} is not UTF-8") from None
 
 
 def texts(folder: str) -> dict[str, str]:
@@ -58,7 +67,7 @@ def read_sources(text: str, file: str) -> dict[str, Source]:
             publisher=entry.text("publisher"),
             title=entry.text("title"),
             date=entry.text("date"),
-            url=entry.optional_text("url"),
+            url=entry.optional_address("url"),
             kind=entry.text("kind", SOURCE_KINDS),
             seen=entry.text("seen", SEEN),
             supports=entry.both("supports"),
@@ -87,7 +96,7 @@ def read_links(text: str, file: str, sources: Mapping[str, Source]) -> dict[str,
             note=entry.optional_both("note"),
         )
 
-    return _distinct(_read(text, file, sources, build), file)
+    return _distinct(_read(text, file, sources, build), file, "aliases", _names)
 
 
 def read_accelerators(
@@ -107,6 +116,11 @@ def read_accelerators(
         for dtype in lacks:
             if values.get(dtype):
                 entry.fail("lacks", f"{dtype!r} has a value of its own")
+        link, network = entry.link("link", links), entry.link("network", links)
+        if link and link.tier == "scale-out":
+            entry.fail("link", f"{link.id!r} is scale-out: that is the network")
+        if network and network.tier != "scale-out":
+            entry.fail("network", f"{network.id!r} is {network.tier}, not scale-out")
         return Accelerator(
             id=entry.name,
             name=entry.text("name"),
@@ -117,22 +131,27 @@ def read_accelerators(
             aliases=entry.strings("aliases"),
             lacks=lacks,
             fields=_present(values),
-            link=entry.link("link", links),
-            network=entry.link("network", links),
+            link=link,
+            network=network,
             note=entry.optional_both("note"),
         )
 
-    return _distinct(_read(text, file, sources, build), file)
+    return _distinct(_read(text, file, sources, build), file, "aliases", _names)
 
 
 def read_models(text: str, file: str, sources: Mapping[str, Source]) -> dict[str, Model]:
     """Read ``models.toml``."""
 
     def build(entry: Entry) -> Model:
+        parts = ("active_params", "tokens", *SHAPE)
         values = {
             "params": entry.value("params", "1"),
-            **{part: entry.optional_value(part, "1") for part in SHAPE},
+            **{part: entry.optional_value(part, "1") for part in parts},
         }
+        for part in SHAPE:
+            value = values[part]
+            if value and value.si % 1:
+                entry.fail(part, f"must be a whole number, found {value.value}")
         return Model(
             id=entry.name,
             name=entry.text("name"),
@@ -143,7 +162,7 @@ def read_models(text: str, file: str, sources: Mapping[str, Source]) -> dict[str
             note=entry.optional_both("note"),
         )
 
-    return _distinct(_read(text, file, sources, build), file)
+    return _distinct(_read(text, file, sources, build), file, "aliases", _names)
 
 
 def read_energies(text: str, file: str, sources: Mapping[str, Source]) -> dict[str, Value]:
@@ -172,11 +191,12 @@ def read_terms(text: str, file: str) -> dict[str, Term]:
             id=entry.name, zh=entry.text("zh"), en=entry.text("en"), note=entry.both("note")
         )
 
-    return _read(text, file, {}, build)
+    terms = _distinct(_read(text, file, {}, build), file, "zh", lambda term: [term.zh])
+    return _distinct(terms, file, "en", lambda term: [term.en.casefold()])
 
 
 def spellings(things: Mapping[str, Accelerator | Link | Model]) -> dict[str, str]:
-    """Every accepted spelling in lower case, and the id it stands for."""
+    """Every accepted name as `spelling` reduces it, and the id it stands for."""
     return {name: thing.id for thing in things.values() for name in _names(thing)}
 
 
@@ -185,6 +205,8 @@ def _read(
 ) -> dict[str, T]:
     things = {}
     for name, fields in _parsed(text, file).items():
+        if not _ID.fullmatch(name):
+            raise DataError(f"{file}: [{name!r}]: an id is lower case, such as h100-sxm")
         entry = Entry(file, name, fields, sources)
         things[name] = build(entry)
         entry.close()
@@ -212,15 +234,17 @@ def _present(values: Mapping[str, Value | None]) -> Mapping[str, Value]:
 
 
 def _names(thing: Accelerator | Link | Model) -> list[str]:
-    return [name.casefold() for name in (thing.id, thing.name, *thing.aliases)]
+    return [spelling(name) for name in (thing.id, thing.name, *thing.aliases)]
 
 
-def _distinct(things: dict[str, Named], file: str) -> dict[str, Named]:
-    """Reject a name or alias that stands for two things."""
+def _distinct(
+    things: dict[str, Named], file: str, field: str, names: Callable[[Named], Iterable[str]]
+) -> dict[str, Named]:
+    """Reject a name that stands for two things."""
     owner: dict[str, str] = {}
     for thing in things.values():
-        for name in _names(thing):
+        for name in names(thing):
             if owner.setdefault(name, thing.id) != thing.id:
                 problem = f"{name!r} already names {owner[name]}"
-                raise DataError(f"{file}: [{thing.id}] aliases: {problem}")
+                raise DataError(f"{file}: [{thing.id}] {field}: {problem}")
     return things

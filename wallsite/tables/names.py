@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TypeVar
 
+from wallsite._checks import did_you_mean, near_matches
+
 T = TypeVar("T")
+
+FEW = 16  # names that an error message can list all of
 
 
 class UnknownName(KeyError):  # noqa: N818 (it reads as what it is, like KeyError itself)
@@ -16,33 +20,44 @@ class UnknownName(KeyError):  # noqa: N818 (it reads as what it is, like KeyErro
         return str(self.args[0])
 
 
-def near_matches(name: str, known: Iterable[str]) -> list[str]:
-    """List up to four known names close to a mistyped one, best first."""
-    from difflib import get_close_matches  # noqa: PLC0415 (only mistakes pay for this import)
+def spelling(name: object) -> str:
+    """Reduce a name to what tells it from others: case, and a space for a hyphen, do not."""
+    # A page's options come from YAML, which reads a bare 4090 as a number.
+    return str(name).strip().casefold().replace(" ", "-")
 
-    return get_close_matches(name, list(known), n=4, cutoff=0.5)
 
-
-def unknown(what: str, name: str, known: Mapping[str, str]) -> UnknownName:
+def unknown(what: str, name: object, known: Mapping[str, str]) -> UnknownName:
     """Build the error for a name that is not known.
 
     Args:
         what: the kind of thing looked for, such as ``"device"``.
         name: the name that was asked for.
-        known: every accepted spelling, in lower case, and the id it stands for.
+        known: every accepted name as `spelling` reduces it, and the id it stands for.
     """
-    near = dict.fromkeys(known[key] for key in near_matches(name.casefold(), known))
-    hint = f"did you mean {' or '.join(near)}?" if near else "no known name is close to it"
-    return UnknownName(f"unknown {what} {name!r}; {hint}")
+    near = dict.fromkeys(known[key] for key in near_matches(spelling(name), known))
+    ids = dict.fromkeys(known.values())
+    if near:
+        hint = did_you_mean(near)
+    elif len(ids) <= FEW:
+        hint = f"; known: {', '.join(ids)}"
+    else:
+        hint = "; no known name is close to it"
+    return UnknownName(f"unknown {what} {name!r}{hint}")
 
 
 def find(what: str, name: str, things: Mapping[str, T], spellings: Mapping[str, str]) -> T:
-    """Return the thing of that id, name or alias; upper and lower case are the same.
+    """Return the thing of that id, name or alias.
+
+    Args:
+        what: the kind of thing, for the error message.
+        name: any spelling of its name, see `spelling`.
+        things: all of them by id.
+        spellings: every accepted name as `spelling` reduces it, and the id it stands for.
 
     Raises:
         UnknownName: nothing has that name.
     """
-    thing_id = spellings.get(name.strip().casefold())
+    thing_id = spellings.get(spelling(name))
     if thing_id is None:
         raise unknown(what, name, spellings)
     return things[thing_id]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from wallsite import tables
+from typing import NamedTuple
+
+from wallsite.tables.facts import Statement
 from wallsite.tables.schema import Source, Value
 from wallsite.units import scale, unit
 
@@ -77,10 +79,38 @@ def citation(source: Source) -> str:
     return f"{source.publisher}, {source.title} ({source.date})"
 
 
-def statement(value: Value, language: str) -> str:
-    """Write a value with its kind, sources and note on one line, and each rival on its own."""
-    words = [quantity(value, language), KINDS[language][value.kind]]
-    words += [citation(tables.source(name)) for name in value.sources]
-    if value.note:
-        words.append(value.note[language])
-    return "\n".join([" · ".join(words)] + [statement(v, language) for v in value.alternatives])
+class Basis(NamedTuple):
+    """What a number that somebody reads rests on.
+
+    Attributes:
+        value: the number in SI base units.
+        kind: the kind of statement it makes, see `wallsite.tables.schema.KINDS`.
+        inputs: what it was computed from, or the one fact that it quotes.
+        computed: how, a line for each result; nothing where a fact is quoted as it stands.
+    """
+
+    value: float
+    kind: str
+    inputs: tuple[Statement, ...]
+    computed: tuple[str, ...] = ()
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Ids of all documents that its inputs cite."""
+        values = (value for item in self.inputs for value in (item.value, *item.rivals))
+        return tuple(dict.fromkeys(name for value in values for name in value.sources))
+
+
+def summary(basis: Basis, language: str) -> str:
+    """Say briefly what a number rests on: its kind, how it is computed, and each input, by lines.
+
+    Rivals of an input follow it: ``B200 (HGX) memory bandwidth: 7.7 TB/s / 8.0 TB/s``. What an
+    input is goes without saying where the number just quotes it.
+    """
+    lines = [KINDS[language][basis.kind], *basis.computed]
+    colon = "：" if language == "zh" else ": "
+    for item in basis.inputs:
+        label = f"{item.fact.label(language)}{colon}" if basis.computed else ""
+        values = (quantity(value, language) for value in (item.value, *item.rivals))
+        lines.append(label + " / ".join(values))
+    return "\n".join(lines)

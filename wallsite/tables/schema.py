@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from wallsite.tables.names import UnknownName, near_matches
+from wallsite._checks import did_you_mean, near_matches
+from wallsite.tables.names import UnknownName
 from wallsite.units import scale
 
 Text = Mapping[str, str]
@@ -20,6 +21,9 @@ NO_TEXT: Text = MappingProxyType({})
 
 KINDS = ("vendor", "paper", "third-party", "measured", "derived", "assumed", "rumour")
 """What sort of statement a value is."""
+
+PER = ("direction", "both", "undeclared")
+"""What a link's bandwidth counts: one way, both added up, or its vendor does not say."""
 
 DTYPES = ("fp64", "fp64_matrix", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4")
 """Every type `Accelerator.peak` knows. fp64_matrix is the tensor or matrix unit's rate."""
@@ -164,7 +168,7 @@ class Accelerator(NamedTuple):
         Raises:
             UnknownName: no such type, or no such figure for this device.
         """
-        name = dtype.strip().casefold()
+        name = str(dtype).strip().casefold()
         value = self._peak(name)
         if value:
             return value
@@ -173,9 +177,8 @@ class Accelerator(NamedTuple):
             raise UnknownName(f"{self.name} does not support {name}; {has}")
         if name in DTYPES:
             raise UnknownName(f"no {name} peak is known for {self.name}; {has}")
-        near = near_matches(name, DTYPES)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise UnknownName(f"unknown dtype {dtype!r}; {hint}{has}")
+        hint = did_you_mean(near_matches(name, DTYPES)) or ";"
+        raise UnknownName(f"unknown dtype {dtype!r}{hint} {has}")
 
     def _peak(self, dtype: str) -> Value | None:
         if dtype in self.lacks or dtype not in DTYPES:

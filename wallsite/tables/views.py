@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from wallsite import tables
-from wallsite.tables.names import find
-from wallsite.tables.provenance import KINDS, citation
-from wallsite.tables.schema import Accelerator, Link
+from wallsite.tables import facts
+from wallsite.tables.facts import PEAKS
+from wallsite.tables.names import find, spelling
+from wallsite.tables.provenance import KINDS, citation, quantity
+from wallsite.tables.schema import DTYPES, Accelerator, Link
 from wallsite.tables.writer import Cell, RenderedTable, Writer
 from wallsite.units import format_number
 
@@ -53,16 +55,6 @@ _SOURCE_KINDS = {
 _SEEN = {
     "zh": {"read": "读过", "quoted": "转述", "listed": "仅见标题"},
     "en": {"read": "read", "quoted": "quoted by others", "listed": "title only"},
-}
-PEAKS = {
-    "fp64": ("FP64", "TFLOP/s"),
-    "fp64_matrix": ("FP64 MMA", "TFLOP/s"),
-    "fp32": ("FP32", "TFLOP/s"),
-    "tf32": ("TF32", "TFLOP/s"),
-    "fp16": ("FP16 / BF16", "TFLOP/s"),
-    "fp8": ("FP8", "TFLOP/s"),
-    "int8": ("INT8", "TOP/s"),
-    "fp4": ("FP4", "TFLOP/s"),
 }
 
 TREND = (
@@ -124,11 +116,11 @@ def _accelerators(
                 Cell(device.name),
                 write.year(device.year, device.status),
                 Cell(device.memory),
-                write.value(device.capacity, device.name, capacity),
-                write.value(device.bandwidth, device.name, bandwidth, "TB/s"),
+                write.value(device.capacity, capacity),
+                write.value(device.bandwidth, bandwidth, "TB/s"),
                 *(_peak(write, device, dtype) for dtype in PEAKS),
                 *write.link(device.link),
-                write.value(device.power, device.name, power, "W"),
+                write.value(device.power, power, "W"),
             ]
         )
     headers = [
@@ -137,7 +129,10 @@ def _accelerators(
         pick("显存", "Memory"),
         pick("容量", "Capacity"),
         pick("带宽（TB/s）", "Bandwidth (TB/s)"),
-        *(pick(f"{name}（{unit}）", f"{name} ({unit})") for name, unit in PEAKS.values()),
+        *(
+            pick(f"{name}（{_rate(dtype)}）", f"{name} ({_rate(dtype)})")
+            for dtype, name in PEAKS.items()
+        ),
         pick("互联", "Link"),
         pick("单向（GB/s）", "One way (GB/s)"),
         pick("功耗（W）", "Power (W)"),
@@ -151,13 +146,17 @@ def _accelerators(
 
 def _peak(write: Writer, device: Accelerator, dtype: str) -> Cell:
     """Show a dense peak; a dash where the hardware lacks the type."""
-    title, unit = PEAKS[dtype]
     if dtype in device.lacks:
-        return Cell("—", title=write.pick("硬件不支持", "not supported"))
-    cell = write.value(device.fields.get(dtype), device.name, title, unit)
-    if dtype == "fp16" and "bf16" in device.lacks and cell.value:
+        return Cell("—")
+    cell = write.value(device.fields.get(dtype), PEAKS[dtype], _rate(dtype))
+    if dtype == "fp16" and "bf16" in device.lacks and cell.basis:
         return cell._replace(text=write.pick(f"{cell.text}（仅 FP16）", f"{cell.text} (FP16 only)"))
     return cell
+
+
+def _rate(dtype: str) -> str:
+    """Unit of a peak: whole numbers take part in operations that are not floating-point."""
+    return "TOP/s" if dtype.startswith("int") else "TFLOP/s"
 
 
 def _ridge(
@@ -168,7 +167,8 @@ def _ridge(
     dtype: str = "fp16",
 ) -> RenderedTable:
     pick = write.pick
-    unit = "TOP/s" if dtype.startswith("int") else "TFLOP/s"
+    dtype = _one_of("dtype", dtype, DTYPES)
+    unit = _rate(dtype)
     rows = []
     for device in _selected(devices, vendor):
         if devices is None and (dtype not in device.dtypes or not device.bandwidth):
@@ -177,8 +177,8 @@ def _ridge(
             [
                 Cell(device.name),
                 write.year(device.year, device.status),
-                write.value(device.peak(dtype), device.name, dtype.upper(), unit),
-                write.value(device.bandwidth, device.name, pick("带宽", "bandwidth"), "TB/s"),
+                write.value(device.peak(dtype), dtype.upper(), unit),
+                write.value(device.bandwidth, pick("带宽", "bandwidth"), "TB/s"),
                 _ridge_cell(write, device, dtype),
             ]
         )
@@ -197,8 +197,7 @@ def _ridge_cell(write: Writer, device: Accelerator, dtype: str) -> Cell:
     """Show a ridge point, then those that a rival bandwidth or a rival peak would give."""
     if dtype not in device.dtypes or device.bandwidth is None:
         return Cell("—" if dtype in device.lacks else "")
-    peak = device.peak(dtype)
-    return write.quotients(peak, device.bandwidth, "FLOP/byte", _one_decimal)
+    return write.quotients(device.peak(dtype), device.bandwidth, _one_decimal)
 
 
 def _ridge_trend(write: Writer, *, devices: Names = TREND) -> RenderedTable:
@@ -224,22 +223,22 @@ def _ridge_trend(write: Writer, *, devices: Names = TREND) -> RenderedTable:
 def _links(write: Writer, *, vendor: Names | None = None, tier: str | None = None) -> RenderedTable:
     pick = write.pick
     if tier is not None:
-        find("tier", tier, _TIERS["en"], {name: name for name in _TIERS["en"]})
+        tier = _one_of("tier", tier, _TIERS["en"])
     rows = []
     for link in _of_vendor(tables.links().values(), vendor):
         if tier not in {None, link.tier}:
             continue
         if link.note:
             write.note(link.note[write.language], link.name)
-        quoted = write.value(link.quoted, link.name, "")
+        quoted = write.value(link.quoted, "")
         times = f"{link.parts} × " if link.parts > 1 else ""
         rows.append(
             [
                 Cell(link.name),
                 Cell(_TIERS[write.language][link.tier]),
                 Cell(pick(_COUNTED_PER.get(link.counted_per, link.counted_per), link.counted_per)),
-                write.value(link.bandwidth, link.name, "", "GB/s"),
-                write.value(link.both, link.name, "", "GB/s"),
+                write.value(link.bandwidth, "", "GB/s"),
+                write.both(link),
                 quoted._replace(text=f"{times}{quoted.text}"),
                 write.year(link.year, link.status),
             ]
@@ -270,11 +269,11 @@ def _link_ratio(write: Writer, *, devices: Names = RATIOS) -> RenderedTable:
         rows.append(
             [
                 Cell(device.name),
-                write.value(memory, device.name, pick("带宽", "bandwidth"), "TB/s"),
+                write.value(memory, pick("带宽", "bandwidth"), "TB/s"),
                 *write.link(link),
-                write.quotients(memory, link.bandwidth, "×", _times),
+                write.quotients(memory, link.bandwidth, _times),
                 *write.link(network),
-                write.quotients(memory, network.bandwidth, "×", _times) if network else Cell(""),
+                write.quotients(memory, network.bandwidth, _times) if network else Cell(""),
             ]
         )
     headers = [
@@ -319,9 +318,7 @@ def _models(write: Writer) -> RenderedTable:
     for model in tables.models().values():
         if model.note:
             write.note(model.note[write.language], model.name)
-        values = [
-            write.value(model.fields.get(part), model.name, title) for part, title in parts.items()
-        ]
+        values = [write.value(model.fields.get(part), title) for part, title in parts.items()]
         rows.append([Cell(model.name), Cell(model.vendor), Cell(str(model.year)), *values])
     headers = [pick("模型", "Model"), pick("出处", "From"), pick("年份", "Year"), *parts.values()]
     return write.table(headers, rows, pick("模型的规模与结构。", "Models: size and shape."))
@@ -341,12 +338,12 @@ def _models_vs_chips(write: Writer) -> RenderedTable:
             [
                 Cell(model.name),
                 Cell(str(model.year)),
-                write.value(model.params, model.name, pick("参数", "parameters")),
-                write.quotients(model.params, least, "×", _times),
+                write.value(model.params, pick("参数", "parameters")),
+                write.quotients(model.params, least, _times),
                 Cell(device.name),
                 Cell(str(device.year)),
-                write.value(peak, device.name, "FP16", "TFLOP/s"),
-                write.quotients(peak, slowest, "×", _times),
+                write.value(peak, "FP16", "TFLOP/s"),
+                write.quotients(peak, slowest, _times),
             ]
         )
     headers = [
@@ -379,9 +376,8 @@ def _energies(write: Writer, ratio: bool) -> RenderedTable:
     unit_of_work = tables.energy("fp32-mul")
     rows = []
     for energy in tables.energies().values():
-        label = energy.label[write.language]
-        row = [Cell(label), write.value(energy, label, "", "pJ")]
-        rows.append([*row, write.quotients(energy, unit_of_work, "×", _times)] if ratio else row)
+        row = [Cell(energy.label[write.language]), write.value(energy, "", "pJ")]
+        rows.append([*row, write.quotients(energy, unit_of_work, _times)] if ratio else row)
     headers = [pick("操作", "Operation"), pick("能耗（pJ）", "Energy (pJ)")]
     if ratio:
         headers.append(pick("相对 FP32 乘法", "Against an FP32 multiply"))
@@ -396,14 +392,13 @@ def _quantities(write: Writer) -> RenderedTable:
     pick = write.pick
     rows = []
     for value in tables.quantities().values():
-        label = value.label[write.language]
         sources = [citation(tables.source(name)) for name in value.sources]
         rows.append(
             [
-                Cell(label),
-                write.value(value, label, ""),
+                Cell(value.label[write.language]),
+                write.value(value, ""),
                 Cell(KINDS[write.language][value.kind]),
-                Cell(pick("；", "; ").join(sources)),
+                Cell(pick("；", "; ").join(sources), cited=value.sources),
             ]
         )
     headers = [
@@ -422,24 +417,42 @@ def _sources(write: Writer) -> RenderedTable:
     pick = write.pick
     rows = [
         [
-            Cell(source.publisher),
             Cell(source.title, href=source.url),
+            Cell(source.publisher),
             Cell(source.date),
             Cell(_SOURCE_KINDS[write.language][source.kind]),
             Cell(_SEEN[write.language][source.seen]),
             Cell(source.supports[write.language]),
+            _resting(write, source.id),
         ]
         for source in tables.sources().values()
     ]
     headers = [
-        pick("出处", "Publisher"),
         pick("标题", "Title"),
+        pick("出处", "Publisher"),
         pick("日期或版本", "Date or version"),
         pick("类型", "Type"),
         pick("看到的程度", "What was seen"),
         pick("用于", "Used for"),
+        pick("由它而来", "Rests on it"),
     ]
     return write.table(headers, rows, pick("数值的来源。", "Where the values come from."))
+
+
+def _resting(write: Writer, source: str) -> Cell:
+    """List what a source states: one line a device, link, model, operation or quantity."""
+    values: dict[str, list[str]] = {}
+    for fact, value in ((each.fact, each.value) for each in facts.resting_on(source)):
+        words = f"{fact.what.get(write.language, '')} {quantity(value, write.language)}".lstrip()
+        values.setdefault(fact.name[write.language], []).append(words)
+    count = sum(map(len, values.values()))
+    if not count:
+        return Cell("")
+    between, colon = write.pick("；", "; "), write.pick("：", ": ")
+    return Cell(
+        write.pick(f"由它而来的值：{count} 个", f"Values that rest on it: {count}"),
+        items=tuple(f"{name}{colon}{between.join(words)}" for name, words in values.items()),
+    )
 
 
 def _glossary(write: Writer) -> RenderedTable:
@@ -482,12 +495,18 @@ def _of_vendor(things: Iterable[Thing], vendor: Names | None) -> list[Thing]:
     listed = list(things)
     if vendor is None:
         return listed
-    makers = {thing.vendor.casefold(): thing.vendor for thing in listed}
+    makers = {spelling(thing.vendor): thing.vendor for thing in listed}
     known = {maker: maker for maker in makers.values()}
     wanted = {find("vendor", name, known, makers) for name in _several(vendor)}
     return [thing for thing in listed if thing.vendor in wanted]
 
 
-def _several(names: Names) -> Sequence[str]:
+def _several(names: Any) -> list[str]:
     """Read an option that may give one name without a list around it."""
-    return [names] if isinstance(names, str) else names
+    return list(names) if isinstance(names, list | tuple) else [names]
+
+
+def _one_of(what: str, name: str, choices: Iterable[str]) -> str:
+    """Read an option that must be one of a few names; upper and lower case are the same."""
+    known = {choice: choice for choice in choices}
+    return find(what, name, known, known)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from wallsite.tables.provenance import KINDS, converted, quantity, statement
+from wallsite.tables import facts
+from wallsite.tables.facts import Statement
+from wallsite.tables.provenance import KINDS, Basis, converted, quantity
 from wallsite.tables.schema import Link, Value
 
 STATUSES = {
@@ -19,15 +21,17 @@ class Cell(NamedTuple):
 
     Attributes:
         text: what it shows.
-        value: the value it shows, if it shows one.
-        title: where the value comes from, a statement a line.
+        basis: what the number it shows rests on, if it shows one.
         href: where it leads.
+        cited: ids of the documents that it names.
+        items: a list that belongs to the text, and is folded away under it.
     """
 
     text: str
-    value: Value | None = None
-    title: str = ""
+    basis: Basis | None = None
     href: str | None = None
+    cited: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
 
 
 class RenderedTable(NamedTuple):
@@ -66,46 +70,53 @@ class Writer:
         if column and column not in columns:
             columns.append(column)
 
-    def value(self, value: Value | None, owner: str, column: str, unit: str | None = None) -> Cell:
+    def value(self, value: Value | None, column: str, unit: str | None = None) -> Cell:
         """Show a value and its rivals: in the unit of its column, or each with its own."""
         if value is None:
             return Cell("")
+        fact = facts.of(value)
         texts = []
         for one in (value, *value.alternatives):
             text = converted(one, unit, self.language) if unit else quantity(one, self.language)
             texts.append(text)
             if one.note:
                 rival = f" {text}" if one is not value else ""
+                owner = fact.name[self.language]
                 self.note(one.note[self.language], owner, f"{column}{rival}".strip())
-            self.sources |= dict.fromkeys(one.sources)
-        shown = self._marked(" / ".join(texts), value.kind)
-        return Cell(shown, value, statement(value, self.language))
+        return self._number(texts, Basis(value.si, value.kind, (Statement(fact),)))
 
     def link(self, link: Link | None) -> tuple[Cell, Cell]:
         """Show a link: its name, and what one direction carries in GB/s."""
         if link is None:
             return Cell(""), Cell("")
-        return Cell(link.name), self.value(link.bandwidth, link.name, "", "GB/s")
+        return Cell(link.name), self.value(link.bandwidth, "", "GB/s")
 
-    def quotients(
-        self, upper: Value, lower: Value, unit: str, write: Callable[[float], str]
-    ) -> Cell:
+    def both(self, link: Link) -> Cell:
+        """Show what both directions of a link carry together, in GB/s."""
+        halves = (link.bandwidth, *link.bandwidth.alternatives)
+        values = (link.both, *link.both.alternatives)
+        computed = tuple(
+            f"{quantity(value, self.language)} = 2 × {quantity(half, self.language)}"
+            for value, half in zip(values, halves, strict=True)
+        )
+        texts = [converted(value, "GB/s", self.language) for value in values]
+        inputs = (Statement(facts.of(link.bandwidth)),)
+        return self._number(texts, Basis(link.both.si, link.both.kind, inputs, computed))
+
+    def quotients(self, upper: Value, lower: Value, write: Callable[[float], str]) -> Cell:
         """Show one value over another, then what a rival of either would give."""
         pairs = [(upper, lower)]
         pairs += [(upper, rival) for rival in lower.alternatives]
         pairs += [(rival, lower) for rival in upper.alternatives]
         texts = [write(over.si / under.si) for over, under in pairs]
-        rumour = any(value.kind == "rumour" for value in (upper, lower))
-        kind = "rumour" if rumour else "derived"
-        sources = tuple(dict.fromkeys(upper.sources + lower.sources))
-        self.sources |= dict.fromkeys(sources)
-        lines = [KINDS[self.language][kind]]
-        for text, (over, under) in zip(texts, pairs, strict=True):
-            inputs = f"{quantity(over, self.language)} ÷ {quantity(under, self.language)}"
-            lines.append(f"{text} = {inputs}")
-        value = Value(upper.si / lower.si, unit, kind, sources)
-        shown = " / ".join(dict.fromkeys(texts))
-        return Cell(self._marked(shown, kind), value, "\n".join(lines))
+        computed = tuple(
+            f"{text} = {quantity(over, self.language)} ÷ {quantity(under, self.language)}"
+            for text, (over, under) in zip(texts, pairs, strict=True)
+        )
+        kind = "rumour" if "rumour" in {upper.kind, lower.kind} else "derived"
+        inputs = (Statement(facts.of(upper)), Statement(facts.of(lower)))
+        basis = Basis(upper.si / lower.si, kind, inputs, computed)
+        return self._number(dict.fromkeys(texts), basis)
 
     def year(self, year: int | None, status: str) -> Cell:
         """Show a year, and the status of what does not ship yet."""
@@ -128,12 +139,14 @@ class Writer:
             tuple(self.sources),
         )
 
-    def _marked(self, text: str, kind: str) -> str:
-        """Say of a rumour, wherever it stands, that it is one."""
-        if kind != "rumour":
-            return text
-        word = KINDS[self.language][kind]
-        return self.pick(f"{text}（{word}）", f"{text} ({word})")
+    def _number(self, texts: Iterable[str], basis: Basis) -> Cell:
+        """Show a number and its rivals; wherever a rumour stands, say that it is one."""
+        self.sources |= dict.fromkeys(basis.sources)
+        text = " / ".join(texts)
+        if basis.kind == "rumour":
+            word = KINDS[self.language]["rumour"]
+            text = self.pick(f"{text}（{word}）", f"{text} ({word})")
+        return Cell(text, basis)
 
     def _written(self, text: str, owners: dict[str, list[str]]) -> str:
         names = []

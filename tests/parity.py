@@ -1,0 +1,514 @@
+"""Compare the two languages of a page, section by section.
+
+Each language has its own prose, so its words are free. What they say is not: both have the same
+headings, code, formulas, tables, figures, boxes, links and checked numbers, speak of the same
+things, and keep one direction of a link apart from both. The functions take the text of a page in
+each language; a `Drift` says in which section they differ, how, and what either side has.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import NamedTuple
+
+import parity_words
+from pymdownx.arithmatex import RE_DOLLAR_BLOCK, RE_SMART_DOLLAR_INLINE
+
+from wallsite.site import blocks, numbers
+from wallsite.units import UNITS
+
+_CODE_SPAN = re.compile(
+    r"(?<![\\`])(?P<ticks>`+)(?!`)(?P<code>(?:[^\n]|\n(?![ \t]*\n))+?)(?<!`)(?P=ticks)(?!`)"
+)
+_FORMULA = re.compile(rf"{RE_DOLLAR_BLOCK}|{RE_SMART_DOLLAR_INLINE}", re.DOTALL)
+_STATES_SOMETHING = re.compile(r"[\d=<>+*/-]|\\(?:times|cdot|frac|ge|le|approx|min|max|log)")
+_TARGET = re.compile(r"\]\((?P<target>[^()\s]*)[^()]*\)|<(?P<address>https?://[^>\s]+)>")
+_FOOTNOTE = re.compile(r"\[\^(?P<name>[^\]]+)\]")
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+_NUMERAL = re.compile(
+    r"(?P<digits>\d+(?:,\d{3})*(?:\.\d+)?)"
+    r"(?:\s?(?P<size>万亿|亿|万|thousand|million|billion|trillion|M(?![A-Za-z])))?"
+)
+_UNIT = re.compile(
+    r"(?<![A-Za-z/])(?:[kKMGTPE]i?[Bb](?:/s)?|[kMGTPE](?:FL)?OPs?/s|FLOP/byte|byte/s|GT/s"
+    r"|[GM]Hz|[nµm]s|[kM]?W)(?![A-Za-z/])"
+)
+_SIGN = re.compile(
+    r"(?<![A-Za-z0-9])[-+−±≈≥≤<>]\s*(?=\d|\[\[)|(?<=[\d\]])\s*[÷×](?=\s*[\d\[])|1/(?=\[\[)"
+)
+_MEASURED = re.compile(r"(?<=\S) [^:\s]+(?= := )")  # the unit of a checked number
+_SHOWN = re.compile(
+    r"(?P<digits>[−-]?[\d,.]*\d)(?P<power>\s?(?:×|\\times)\s?10(?:\^\{-?\d+\}|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?"
+    r"\s?(?P<unit>.*)"
+)
+# What these blocks name is not in the reader's language; the title of any other block is.
+_NAMES_DATA = {"table", "list", "downloads", "figure", "snippet"}
+
+_LINE = re.compile(
+    r"(?P<indent>[ \t>]*)(?:"
+    r"(?P<level>\#{1,6})[ ]+(?P<heading>.*)"
+    r"|(?P<box>!!!|\?{3}\+?|={3}(?=[+!]*[ ]\"))(?P<sort>[ ]*[\w -]*)(?P<title>.*)"
+    r"|/{3,}[ ]*(?:(?P<directive>[\w-]+)[ ]*(?:\|[ ]*(?P<argument>.*))?)?$"
+    r"|(?P<row>\|.*)"
+    r"|(?P<bullet>[-*+]|\d{1,2}[.)])[ ]+(?P<item>.*)"
+    r"|\[\^(?P<footnote>[^\]]+)\]:(?P<note>.*)"
+    r"|(?P<formula>\$\$.*)"
+    r"|(?P<text>\S.*))"
+)
+_ID = re.compile(r"\{[^{}]*#(?P<id>[\w-]+)[^{}]*\}[ \t]*$")
+
+
+Only = tuple[str, ...]
+"""What one language has and the other has not."""
+
+
+class Passage(NamedTuple):
+    """A piece of a section: what it is, and what is written in it.
+
+    Attributes:
+        sort: heading, paragraph, item, row, cell, box, block, code, footnote or formula.
+        fixed: what must read the same in both languages: its level, its marker, its code.
+        text: what its author wrote, whose words are free. Paragraphs in a row are one passage.
+        line: where it begins, counted from 1.
+    """
+
+    sort: str
+    fixed: str
+    text: str
+    line: int
+
+
+class Section(NamedTuple):
+    """What stands under a heading, the heading included; the first may have none."""
+
+    id: str
+    passages: list[Passage]
+
+
+class Place(NamedTuple):
+    """A line of one language, and what it has that the other has not."""
+
+    line: int
+    found: tuple[str, ...]
+
+
+class Drift(NamedTuple):
+    """A difference between the languages of a section."""
+
+    section: str
+    what: str
+    zh: Place
+    en: Place
+
+
+def report(drifts: Iterable[Drift], name: str) -> str:
+    """Say where and how the languages of a page differ, for a person to read."""
+    lines = []
+    for drift in drifts:
+        lines.append(f"{name} #{drift.section}: {drift.what}")
+        for language, place in (("zh", drift.zh), ("en", drift.en)):
+            lines.append(f"    docs/{language}/{name}:{place.line}")
+            lines += [f"        {line}" for found in place.found for line in found.splitlines()]
+            lines += [] if place.found else ["        nothing"]
+    return "\n".join(lines)
+
+
+def compare(zh: str, en: str, snippets: Path) -> list[Drift]:
+    """Find every difference between the texts of a page.
+
+    Args:
+        zh: the page in Chinese.
+        en: the page in English.
+        snippets: folder of the programs that pages embed.
+    """
+    ours, theirs = sections(zh, snippets), sections(en, snippets)
+    drifts = []
+    for zh_part, en_part in _aligned(ours, theirs, lambda section: section.id):
+        if [x.id for x in zh_part] != [x.id for x in en_part]:
+            section = (zh_part or en_part)[0].id
+            drifts.append(Drift(section, "sections", _ids(zh_part), _ids(en_part)))
+            continue
+        for one, other in zip(zh_part, en_part, strict=True):
+            drifts += _compare_sections(one, other)
+    return drifts
+
+
+def notebook(text: str) -> str:
+    """Write a notebook as a page: text as it is, code in fences, headings with their number."""
+    parts, headings = [], 0
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] != "markdown":
+            parts.append(f"```python\n{source}\n```")
+            continue
+        for line in source.split("\n"):
+            heading = re.match(r"#{1,6} ", line)
+            headings += bool(heading)
+            parts.append(f"{line} {{ #heading-{headings} }}" if heading else line)
+        parts.append("")
+    return "\n".join(parts)
+
+
+def sections(text: str, snippets: Path) -> list[Section]:
+    """Divide a page at its headings, and what stands between them into passages."""
+    found = [Section("", [])]
+    for passage in _passages(text, snippets):
+        if passage.sort == "heading":
+            found.append(Section(passage.fixed.split()[-1], []))
+        found[-1].passages.append(passage)
+    return [section for section in found if section.passages]
+
+
+# --- from text to passages ---------------------------------------------------------------------
+
+
+def _passages(text: str, snippets: Path) -> Iterator[Passage]:
+    page = blocks.scan(text, snippets)
+    fences = {block.line: block for block in page.blocks}
+    current: Passage | None = None  # what the next line may continue
+    apart = True  # a blank line stands before
+    for number, line in enumerate(_written(text, page).split("\n"), start=1):
+        if block := fences.get(number):
+            if current:
+                yield current
+            current = None
+            yield _code(block)
+            continue
+        match = _LINE.match(line)
+        if match is None:
+            apart = True
+            continue
+        if current and _continues(current, match, apart):
+            current = current._replace(text=f"{current.text}\n{line.strip()}")
+            if current.sort == "block":
+                current = current._replace(fixed=f"{current.fixed} {line.strip()}", text="")
+        else:
+            if current:
+                yield current
+            *whole, current = _begin(match, number)
+            yield from whole
+        apart = False
+    if current:
+        yield current
+
+
+def _written(text: str, page: blocks.Page) -> str:
+    """The page without its blocks, comments and front matter, but with code spans."""
+    inside = {line for block in page.blocks for line in range(block.line, block.end + 1)}
+    written = list(page.prose)
+    for match in _CODE_SPAN.finditer(text):
+        blank = not page.prose[match.start() : match.end()].strip()
+        if blank and text.count("\n", 0, match.start()) + 1 not in inside:
+            written[match.start() : match.end()] = match[0]
+    return "".join(written)
+
+
+def _continues(current: Passage, match: re.Match[str], apart: bool) -> bool:
+    """Whether a line goes on with a passage rather than beginning one."""
+    if current.sort == "formula":
+        return "$$" not in current.text[2:]
+    if current.sort == "block":
+        return bool(match["text"]) and not apart
+    if not match["text"]:
+        # A number with a dot inside a paragraph is a number, not a list.
+        return not apart and bool(match["bullet"]) and match["bullet"] not in "-*+"
+    if current.sort == "paragraph":
+        return not apart or current.fixed == f"depth {_depth(match)}"
+    return current.sort in {"item", "footnote"} and not apart
+
+
+def _begin(match: re.Match[str], line: int) -> list[Passage]:
+    """Passages that a line begins; only the last may go on in the next line."""
+    depth = f"depth {_depth(match)}"
+    cells: list[str] = []
+    if match["level"]:
+        explicit = _ID.search(match["heading"])
+        fixed = f"{match['level']} {explicit['id'] if explicit else '?'}"
+        sort, text = "heading", _ID.sub("", match["heading"])
+    elif match["box"]:
+        sort, fixed = "box", f"{match['box']}{match['sort'].rstrip()} {depth}"
+        text = match["title"]
+    elif match["row"]:
+        cells = [x.strip() for x in re.split(r"(?<!\\)\|", match["row"].strip().strip("|"))]
+        sort, text, fixed = "row", "", f"{len(cells)} cells {depth}"
+        if all(re.fullmatch(r":?-+:?", cell) for cell in cells):
+            fixed, cells = f"{'|'.join(cells)} {depth}", []
+    elif match["bullet"]:
+        marker = "-" if match["bullet"] in "-*+" else match["bullet"]
+        sort, fixed, text = "item", f"{marker} {depth}", match["item"]
+    elif match["footnote"]:
+        sort, fixed, text = "footnote", match["footnote"], match["note"]
+    elif match["formula"]:
+        sort, fixed, text = "formula", depth, match["formula"]
+    elif match["text"]:
+        sort, fixed, text = "paragraph", depth, match["text"]
+    elif match["directive"] in _NAMES_DATA:
+        sort, text = "block", ""
+        fixed = f"{match['directive']} | {match['argument'] or ''} {depth}"
+    else:
+        sort, text = "block", match["argument"] or ""
+        fixed = f"{match['directive'] or 'end'} {depth}"
+    return [Passage(sort, fixed, text, line), *(Passage("cell", "", x, line) for x in cells)]
+
+
+def _depth(match: re.Match[str]) -> int:
+    return len(match["indent"].expandtabs(4)) // 4
+
+
+def _code(block: blocks.Block) -> Passage:
+    """A fenced block: its code, and as text the title of one that says more than a file's name."""
+    worded = {"title", "alt"} if {"figure", "not-run"} & set(block.classes) else set()
+    names = [name if name in worded else f"{name}={x}" for name, x in block.attributes.items()]
+    text = [x for name, x in block.attributes.items() if name in worded]
+    source = block.source
+    if block.language == "text":  # a drawing, or data in the reader's language
+        text, source = [*text, source], f"{len(source.splitlines())} lines"
+    fixed = " ".join([block.language, *block.classes, *names])
+    return Passage("code", f"{fixed}\n{source}", "\n".join(text), block.line)
+
+
+def disagreements(zh: str, en: str) -> dict[str, tuple[Only, Only]]:
+    """Find what one of two texts says and the other does not, by what it is."""
+    written = _take_apart(zh, "zh"), _take_apart(en, "en")
+    found = {what: feature(*written) for what, feature in FEATURES.items()}
+    return {what: only for what, only in found.items() if any(only)}
+
+
+# --- from passages to differences --------------------------------------------------------------
+
+
+class _Written(NamedTuple):
+    """What a passage says, taken apart; `plain` is the rest, in words."""
+
+    numbers: Counter[str]
+    formulas: Counter[str]
+    code: Counter[str]
+    links: Counter[str]
+    footnotes: Counter[str]
+    signs: Counter[str]
+    plain: str
+
+
+def _take_apart(text: str, language: str) -> _Written:
+    code = Counter({match["code"]: 1 for match in _CODE_SPAN.finditer(text)})
+    text = _CODE_SPAN.sub(" ", text)
+    shown = Counter(f"[[{_quantity(x.shown)} := {x.expression}]]" for x in numbers.find(text))
+    signs = Counter(match.strip() for match in _SIGN.findall(text))
+    text = numbers.PATTERN.sub(r"[[\g<expression>]]", text)
+    formulas = Counter(_formula(match[0], language) for match in _FORMULA.finditer(text))
+    for formula in formulas:
+        if not _STATES_SOMETHING.search(formula):
+            formulas[formula] = 1  # how often a sentence names $N$ is a matter of grammar
+    text = _FORMULA.sub(" ", text)
+    text = re.sub(r"\[\[[^\n]+?\]\](?!\])", " ", text)
+    links = Counter({x["target"] or x["address"]: 1 for x in _TARGET.finditer(text)})
+    text = _TARGET.sub("]", text)
+    footnotes = Counter(match["name"] for match in _FOOTNOTE.finditer(text))
+    text = _FOOTNOTE.sub(" ", text)
+    return _Written(shown, formulas, code, links, footnotes, signs, text)
+
+
+def _quantity(shown: str) -> str:
+    """What a number shows, whatever its language calls the unit: 70 亿 is 7 billion."""
+    match = _SHOWN.fullmatch(shown)
+    unit = UNITS.get(match["unit"].strip()) if match else None
+    if not match or not unit:
+        return shown
+    digits = float(match["digits"].replace(",", "").replace("−", "-"))
+    power = "".join((match["power"] or "").split())
+    measured = "" if unit.dimension == "1" else f" {unit.dimension}"
+    return f"{digits * unit.scale:.12g}{power}{measured}"
+
+
+def _formula(text: str, language: str) -> str:
+    """A formula with its words in English."""
+    if language == "zh":
+        text = re.sub(
+            r"\\text\{(?P<words>[^{}]*)\}",
+            lambda m: rf"\text{{{parity_words.IN_FORMULAS.get(m['words'], m['words'])}}}",
+            text,
+        )
+    return " ".join(text.split())
+
+
+def _compare_sections(zh: Section, en: Section) -> Iterator[Drift]:
+    pairs: list[tuple[Passage, Passage]] = []
+    for ours, theirs in _aligned(zh.passages, en.passages, lambda x: (x.sort, x.fixed)):
+        if [x[:2] for x in ours] != [x[:2] for x in theirs]:
+            what = (ours or theirs)[0].sort
+            yield Drift(
+                zh.id, what, _structure(ours, zh, pairs, 0), _structure(theirs, en, pairs, 1)
+            )
+        else:
+            pairs += zip(ours, theirs, strict=True)
+    for one, other in pairs:
+        for what, (only_zh, only_en) in disagreements(one.text, other.text).items():
+            yield Drift(zh.id, what, Place(one.line, only_zh), Place(other.line, only_en))
+    yield from _repeated_cells(zh.id, pairs)
+    yield from _terms(zh, en)
+
+
+def _counted(what: str) -> Callable[[_Written, _Written], tuple[Only, Only]]:
+    def feature(zh: _Written, en: _Written) -> tuple[Only, Only]:
+        return _minus(getattr(zh, what), getattr(en, what))
+
+    return feature
+
+
+def _minus(zh: Counter[str], en: Counter[str]) -> tuple[Only, Only]:
+    return tuple(sorted((zh - en).elements())), tuple(sorted((en - zh).elements()))
+
+
+def _checked_numbers(zh: _Written, en: _Written) -> tuple[Only, Only]:
+    """Checked numbers; one language may leave a unit to its sentence, as in 295 次 FLOP."""
+    only_zh, only_en = (list(only) for only in _minus(zh.numbers, en.numbers))
+    for number in tuple(only_zh):
+        for other in tuple(only_en):
+            bare = {_MEASURED.sub("", number), _MEASURED.sub("", other)}
+            if len(bare) == 1 and bare & {number, other} and number in only_zh:
+                only_zh.remove(number)
+                only_en.remove(other)
+    return tuple(only_zh), tuple(only_en)
+
+
+def _numerals(zh: _Written, en: _Written) -> tuple[Only, Only]:
+    """Numerals that stand bare: years, names such as H100, and ordinals.
+
+    Each language may name a thing twice or say "it", so what counts is which ones occur, and a
+    small one may be spelled out.
+    """
+    plain = {"zh": zh.plain, "en": parity_words.with_months_in_digits(en.plain)}
+    ours, theirs = ({_value(x) for x in _NUMERAL.finditer(plain[side])} for side in plain)
+    only_zh = {x for x in ours - theirs if not parity_words.spells_out(plain["en"], x, "en")}
+    only_en = {x for x in theirs - ours if not parity_words.spells_out(plain["zh"], x, "zh")}
+    return tuple(sorted(only_zh)), tuple(sorted(only_en))
+
+
+def _value(match: re.Match[str]) -> str:
+    """A numeral without commas and leading zeros, whatever its language counts in."""
+    size = UNITS[{"M": "million"}.get(match["size"], match["size"])].scale if match["size"] else 1
+    return f"{float(match['digits'].replace(',', '')) * size:.12g}"
+
+
+def _units(zh: _Written, en: _Written) -> tuple[Only, Only]:
+    """Units in words, such as "networks are sold in Gb/s"."""
+    ours, theirs = (Counter(set(_UNIT.findall(x.plain))) for x in (zh, en))
+    return _minus(ours, theirs)
+
+
+def _directions(zh: _Written, en: _Written) -> tuple[Only, Only]:
+    """How often a link is taken in one direction, and how often in both."""
+    ways = parity_words.DIRECTIONS.items()
+    return _minus(
+        Counter({way: len(forms["zh"].findall(zh.plain)) for way, forms in ways}),
+        Counter({way: len(forms["en"].findall(en.plain)) for way, forms in ways}),
+    )
+
+
+def _either(words: parity_words.Pairs) -> Callable[[_Written, _Written], tuple[Only, Only]]:
+    """Compare which of two opposites is spoken of.
+
+    As grammar has it, a language may say "read" once more. Where both say the two words equally
+    often in all, they say each equally often; otherwise, the same of them, if any.
+    """
+
+    def feature(zh: _Written, en: _Written) -> tuple[Only, Only]:
+        ours, theirs = (
+            Counter({what: len(forms[language].findall(x.plain)) for what, forms in words.items()})
+            for language, x in (("zh", zh), ("en", en))
+        )
+        if ours.total() != theirs.total():
+            ours, theirs = (Counter({what: 1 for what in +x}) for x in (ours, theirs))
+        return _minus(ours, theirs) if ours and theirs else ((), ())
+
+    return feature
+
+
+FEATURES: dict[str, Callable[[_Written, _Written], tuple[Only, Only]]] = {
+    "checked numbers": _checked_numbers,
+    "formulas": _counted("formulas"),
+    "inline code": _counted("code"),
+    "links": _counted("links"),
+    "footnotes": _counted("footnotes"),
+    "signs": _counted("signs"),
+    "numerals": _numerals,
+    "units": _units,
+    "directions": _directions,
+    "reads and writes": _either(parity_words.ACCESSES),
+    "inside and outside": _either(parity_words.SIDES),
+}
+"""What both languages of a passage must agree on, besides its structure."""
+
+
+def _repeated_cells(section: str, pairs: Sequence[tuple[Passage, Passage]]) -> Iterator[Drift]:
+    """In a column, cells that are the same in one language are the same in the other."""
+    first: dict[tuple[int, int], tuple[str, str]] = {}
+    for (one, other), table, column in _cells(pairs):
+        for side, text in enumerate((one.text, other.text)):
+            there = first.setdefault((table, column, side, text), (one, other))
+            if there[1 - side].text != (one, other)[1 - side].text:
+                yield Drift(
+                    section,
+                    "cells that repeat",
+                    Place(one.line, (there[0].text, one.text)),
+                    Place(other.line, (there[1].text, other.text)),
+                )
+
+
+def _cells(
+    pairs: Sequence[tuple[Passage, Passage]],
+) -> Iterator[tuple[tuple[Passage, Passage], int, int]]:
+    """Every cell with the number of its table and of its column."""
+    table = column = 0
+    for pair in pairs:
+        if pair[0].sort == "row":
+            column = 0
+        elif pair[0].sort == "cell":
+            column += 1
+            yield pair, table, column
+        else:
+            table += 1
+
+
+def _terms(zh: Section, en: Section) -> Iterator[Drift]:
+    """Terms of the glossary: where one language uses one, the other uses its pair."""
+    words = {
+        language: "\n".join(_take_apart(x.text, language).plain for x in section.passages)
+        for language, section in (("zh", zh), ("en", en))
+    }
+    for term in parity_words.terms():
+        used = {language: term.used[language].search(words[language]) for language in words}
+        for language, other in (("zh", "en"), ("en", "zh")):
+            if used[language] and not term.accepted[other].search(words[other]):
+                yield Drift(
+                    zh.id,
+                    f"the term {term.name}",
+                    *(
+                        Place(section.passages[0].line, (match[0],) if match else ())
+                        for section, match in ((zh, used["zh"]), (en, used["en"]))
+                    ),
+                )
+
+
+def _aligned(zh: Sequence, en: Sequence, key: Callable) -> Iterator[tuple[Sequence, Sequence]]:
+    """Cut two sequences into stretches that have the same keys and stretches that have not."""
+    matcher = SequenceMatcher(None, [key(x) for x in zh], [key(x) for x in en], autojunk=False)
+    for _, zh_from, zh_to, en_from, en_to in matcher.get_opcodes():
+        yield zh[zh_from:zh_to], en[en_from:en_to]
+
+
+def _ids(found: Sequence[Section]) -> Place:
+    line = found[0].passages[0].line if found else 1
+    return Place(line, tuple(section.id for section in found))
+
+
+def _structure(
+    found: Sequence[Passage], section: Section, pairs: Sequence[Sequence[Passage]], side: int
+) -> Place:
+    """Passages that the other language has not; if there are none, where they should stand."""
+    before = pairs[-1][side] if pairs else section.passages[0]
+    line = found[0].line if found else before.line
+    return Place(line, tuple(f"{x.sort} {x.fixed}" for x in found))
