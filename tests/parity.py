@@ -421,7 +421,7 @@ def _either(words: parity_words.Pairs) -> Callable[[_Written, _Written], tuple[O
             for language, x in (("zh", zh), ("en", en))
         )
         if ours.total() != theirs.total():
-            ours, theirs = (Counter({what: 1 for what in +x}) for x in (ours, theirs))
+            ours, theirs = Counter(set(+ours)), Counter(set(+theirs))
         return _minus(ours, theirs) if ours and theirs else ((), ())
 
     return feature

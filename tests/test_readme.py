@@ -43,6 +43,14 @@ def test_links_to_files_lead_somewhere(name):
         assert (ROOT / target).exists(), f"{name} links to {target}"
 
 
+@pytest.mark.parametrize("name", [*READMES, "CONTRIBUTING.md"])
+def test_the_paths_it_names_exist(name):
+    for code in re.findall(r"`([^`\n]+)`", (ROOT / name).read_text("utf-8")):
+        for path in re.findall(r"(?<![\w/.])(?:tests|wallsite|snippets)/[\w./-]+", code):
+            if "your_" not in path:  # the reader's own
+                assert (ROOT / path).exists(), f"{name} names {path}"
+
+
 @pytest.mark.parametrize("name", READMES)
 def test_the_tree_it_draws_exists(name):
     text = (ROOT / name).read_text("utf-8")

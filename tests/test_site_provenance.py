@@ -154,6 +154,13 @@ def test_the_sources_page_lists_every_source_and_what_rests_on_it(html, language
         assert bool(said) == bool(facts.resting_on(source.id))
 
 
+def test_a_table_that_names_its_sources_leads_to_them(convert):
+    page = convert("/// table | quantities\n///", page="reference/hardware.md")
+    name = tables.quantity("compute.gpt3-rate").label["en"]
+    row = page.find("th", string=name).parent
+    assert [link["href"] for link in row.select("a")] == ["sources.md#patterson-2021"]
+
+
 # --- Downloads -----------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from .bench import Stage
@@ -24,43 +25,39 @@ class Affected:
         """Arguments of pytest; a stage is worth running only if the ones before it passed."""
         folder, _, rest = change.path.partition("/")
         if folder == "docs":
-            return self._of_page(*rest.split("/", 1))
-        if folder == "snippets":
-            return self._of_snippet(Path(rest).name)
-        return self._of_data()
+            stages = self._of_page(*rest.split("/", 1))
+        elif folder == "snippets":
+            stages = self._of_snippet(Path(rest).name)
+        else:
+            stages = self._of_data()
+        return [stage for stage in stages if stage]
 
-    def _of_page(self, language: str, name: str) -> list[Stage]:
-        parity = f"tests/test_parity.py::test_the_languages_of_a_page_agree[{name}]"
+    def _of_page(self, language: str, name: str) -> Iterator[Stage]:
+        yield self._tests(f"test_parity.py::test_the_languages_of_a_page_agree[{name}]")
         if name.endswith(".ipynb"):
-            return [(parity,), ("tests/test_docs_notebooks.py",)]
+            yield self._tests("test_docs_notebooks.py")
+            return
+        here = f"{name} and {language} or package_page"
         others = ("test_numerals.py", "test_docs_chinese.py", "test_package_page.py")
-        return [
-            (parity,),
-            (*self._present(others), "-k", f"{name} and {language} or package_page"),
-            (f"docs/{language}/{name}",),
-        ]
+        yield self._tests(*others, only=here)
+        yield (f"docs/{language}/{name}",)
 
-    def _of_snippet(self, name: str) -> list[Stage]:
-        shown = [
-            page for page in self.pages if f'"{name}"' in (self.root / page).read_text("utf-8")
-        ]
-        return [
-            ("tests/test_code_quality.py", "-k", "ruff"),
-            ("tests/test_docs_snippets.py", "-k", name),
-            *((page,) for page in shown),
-        ]
+    def _of_snippet(self, name: str) -> Iterator[Stage]:
+        yield self._tests("test_code_quality.py", only="ruff")
+        yield self._tests("test_docs_snippets.py", only=name)
+        for page in self.pages:
+            if f'"{name}"' in (self.root / page).read_text("utf-8"):
+                yield (page,)
 
-    def _of_data(self) -> list[Stage]:
-        texts = "tests/test_parity.py::test_the_languages_of_the_data_agree"
-        return [
-            (*self._present(("test_ledger.py",)), texts),
-            self._present(("test_data.py", "test_tables.py")),
-            tuple(page for page in self.pages if not page.endswith(_SLOW)),
-            self._present(("test_numerals.py", "test_figures.py")),
-            self._present(("test_cli.py", "test_roofline.py", "test_workload.py")),
-            tuple(page for page in self.pages if page.endswith(_SLOW)),
-        ]
+    def _of_data(self) -> Iterator[Stage]:
+        texts = "test_parity.py::test_the_languages_of_the_data_agree"
+        yield self._tests("test_ledger.py", texts)
+        yield self._tests("test_data.py", "test_tables.py")
+        yield tuple(page for page in self.pages if not page.endswith(_SLOW))
+        yield self._tests("test_numerals.py", "test_figures.py", "test_cli.py")
+        yield tuple(page for page in self.pages if page.endswith(_SLOW))
 
-    def _present(self, names: tuple[str, ...]) -> Stage:
-        paths = (f"tests/{name}" for name in names)
-        return tuple(path for path in paths if (self.root / path).exists())
+    def _tests(self, *names: str, only: str = "") -> Stage:
+        """Those of some test files that exist, and of their tests those with a word in the name."""
+        files = [x for x in names if (self.root / "tests" / x.partition("::")[0]).exists()]
+        return (*(f"tests/{x}" for x in files), *(["-k", only] if only and files else []))

@@ -131,6 +131,10 @@ class _Table(_Directive):
             link = ET.Element("a", href=cell.href)
             link.text = AtomicString(cell.text)
             return link
+        if cell.cited:
+            names = ET.Element("span", NOT_SEARCHED)  # their own page is searched
+            names.extend(provenance.cited(name, self.page) for name in cell.cited)
+            return names
         if cell.items:
             fold = _fold(cell.text)
             ET.SubElement(fold, "ul").extend(map(_item, cell.items))
