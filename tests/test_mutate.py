@@ -201,8 +201,8 @@ def tiny(tmp_path):
     )
     shutil.copy(DOCS / "conftest.py", tmp_path / "docs")
     shutil.copytree(ROOT / "tests" / "doctests", tmp_path / "tests" / "doctests")
-    for name in ("pages.py", "parity.py", "parity_words.py", "test_parity.py"):
-        shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
+    for path in [ROOT / "tests" / "pages.py", *(ROOT / "tests").glob("*parity*.py")]:
+        shutil.copy(path, tmp_path / "tests")
     (tmp_path / ".gitignore").write_text("__pycache__\nignored\n")
     (tmp_path / "ignored").write_text("not copied")
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
