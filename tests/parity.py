@@ -9,8 +9,10 @@ each language; a `Drift` says in which section they differ, how, and what either
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import cache
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +26,7 @@ _CODE_SPAN = re.compile(
     r"(?<![\\`])(?P<ticks>`+)(?!`)(?P<code>(?:[^\n]|\n(?![ \t]*\n))+?)(?<!`)(?P=ticks)(?!`)"
 )
 _FORMULA = re.compile(rf"{RE_DOLLAR_BLOCK}|{RE_SMART_DOLLAR_INLINE}", re.DOTALL)
-_STATES_SOMETHING = re.compile(r"[\d=<>+*/-]|\\(?:times|cdot|frac|ge|le|approx|min|max|log)")
+_SYMBOL = re.compile(r"\$\s*\\?[A-Za-z]+(?:_(?:\\?\w|\{[^{}]*\}))?\s*\$")
 _TARGET = re.compile(r"\]\((?P<target>[^()\s]*)[^()]*\)|<(?P<address>https?://[^>\s]+)>")
 _FOOTNOTE = re.compile(r"\[\^(?P<name>[^\]]+)\]")
 _CHINESE = re.compile("[\u4e00-\u9fff]")
@@ -32,6 +34,7 @@ _NUMERAL = re.compile(
     r"(?P<digits>\d+(?:,\d{3})*(?:\.\d+)?)"
     r"(?:\s?(?P<size>万亿|亿|万|thousand|million|billion|trillion|M(?![A-Za-z])))?"
 )
+_NAME = re.compile(r"(?<![A-Za-z0-9-])[A-Za-z]+-?\d+[A-Za-z]*")
 _UNIT = re.compile(
     r"(?<![A-Za-z/])(?:[kKMGTPE]i?[Bb](?:/s)?|[kMGTPE](?:FL)?OPs?/s|FLOP/byte|byte/s|GT/s"
     r"|[GM]Hz|[nµm]s|[kM]?W)(?![A-Za-z/])"
@@ -39,7 +42,6 @@ _UNIT = re.compile(
 _SIGN = re.compile(
     r"(?<![A-Za-z0-9])[-+−±≈≥≤<>]\s*(?=\d|\[\[)|(?<=[\d\]])\s*[÷×](?=\s*[\d\[])|1/(?=\[\[)"
 )
-_MEASURED = re.compile(r"(?<=\S) [^:\s]+(?= := )")  # the unit of a checked number
 _SHOWN = re.compile(
     r"(?P<digits>[−-]?[\d,.]*\d)(?P<power>\s?(?:×|\\times)\s?10(?:\^\{-?\d+\}|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?"
     r"\s?(?P<unit>.*)"
@@ -71,7 +73,8 @@ class Passage(NamedTuple):
     Attributes:
         sort: heading, paragraph, item, row, cell, box, block, code, footnote or formula.
         fixed: what must read the same in both languages: its level, its marker, its code.
-        text: what its author wrote, whose words are free. Paragraphs in a row are one passage.
+        text: what its author wrote, whose words are free. Paragraphs in a row are one passage,
+            with a blank line between.
         line: where it begins, counted from 1.
     """
 
@@ -79,6 +82,10 @@ class Passage(NamedTuple):
     fixed: str
     text: str
     line: int
+
+
+Pair = tuple[Passage, Passage]
+"""A passage in Chinese and in English."""
 
 
 class Section(NamedTuple):
@@ -182,7 +189,8 @@ def _passages(text: str, snippets: Path) -> Iterator[Passage]:
             apart = True
             continue
         if current and _continues(current, match, apart):
-            current = current._replace(text=f"{current.text}\n{line.strip()}")
+            blank = "\n\n" if apart else "\n"
+            current = current._replace(text=f"{current.text}{blank}{line.strip()}")
             if current.sort == "block":
                 current = current._replace(fixed=f"{current.fixed} {line.strip()}", text="")
         else:
@@ -280,10 +288,19 @@ def disagreements(zh: str, en: str) -> dict[str, tuple[Only, Only]]:
 # --- from passages to differences --------------------------------------------------------------
 
 
+class _Number(NamedTuple):
+    """A checked number: what it shows, whatever its language calls the unit, and how it is had."""
+
+    quantity: str
+    dimension: str
+    expression: str
+
+
 class _Written(NamedTuple):
     """What a passage says, taken apart; `plain` is the rest, in words."""
 
-    numbers: Counter[str]
+    numbers: Counter[_Number]
+    as_written: dict[_Number, str]
     formulas: Counter[str]
     code: Counter[str]
     links: Counter[str]
@@ -292,35 +309,36 @@ class _Written(NamedTuple):
     plain: str
 
 
+@cache
 def _take_apart(text: str, language: str) -> _Written:
     code = Counter({match["code"]: 1 for match in _CODE_SPAN.finditer(text)})
     text = _CODE_SPAN.sub(" ", text)
-    shown = Counter(f"[[{_quantity(x.shown)} := {x.expression}]]" for x in numbers.find(text))
+    shown = [(_number(x), f"[[{x.shown} := {x.expression}]]") for x in numbers.find(text)]
     signs = Counter(match.strip() for match in _SIGN.findall(text))
     text = numbers.PATTERN.sub(r"[[\g<expression>]]", text)
     formulas = Counter(_formula(match[0], language) for match in _FORMULA.finditer(text))
-    for formula in formulas:
-        if not _STATES_SOMETHING.search(formula):
-            formulas[formula] = 1  # how often a sentence names $N$ is a matter of grammar
     text = _FORMULA.sub(" ", text)
     text = re.sub(r"\[\[[^\n]+?\]\](?!\])", " ", text)
     links = Counter({x["target"] or x["address"]: 1 for x in _TARGET.finditer(text)})
     text = _TARGET.sub("]", text)
     footnotes = Counter(match["name"] for match in _FOOTNOTE.finditer(text))
     text = _FOOTNOTE.sub(" ", text)
-    return _Written(shown, formulas, code, links, footnotes, signs, text)
+    found = Counter(number for number, _ in shown)
+    return _Written(found, dict(shown), formulas, code, links, footnotes, signs, text)
 
 
-def _quantity(shown: str) -> str:
-    """What a number shows, whatever its language calls the unit: 70 亿 is 7 billion."""
-    match = _SHOWN.fullmatch(shown)
+def _number(found: numbers.Checked) -> _Number:
+    """Read what a number shows: 70 亿 is 7 billion."""
+    match = _SHOWN.fullmatch(found.shown)
     unit = UNITS.get(match["unit"].strip()) if match else None
     if not match or not unit:
-        return shown
+        return _Number(found.shown, "", found.expression)
     digits = float(match["digits"].replace(",", "").replace("−", "-"))
     power = "".join((match["power"] or "").split())
-    measured = "" if unit.dimension == "1" else f" {unit.dimension}"
-    return f"{digits * unit.scale:.12g}{power}{measured}"
+    # Integer operations share a scale with floating-point ones, but are not the same.
+    measured = "OP/s" if re.fullmatch(r"[kMGTPE]?OP/s", match["unit"]) else unit.dimension
+    dimension = "" if measured == "1" else measured
+    return _Number(f"{digits * unit.scale:.12g}{power}", dimension, found.expression)
 
 
 def _formula(text: str, language: str) -> str:
@@ -335,7 +353,7 @@ def _formula(text: str, language: str) -> str:
 
 
 def _compare_sections(zh: Section, en: Section) -> Iterator[Drift]:
-    pairs: list[tuple[Passage, Passage]] = []
+    pairs: list[Pair] = []
     for ours, theirs in _aligned(zh.passages, en.passages, lambda x: (x.sort, x.fixed)):
         if [x[:2] for x in ours] != [x[:2] for x in theirs]:
             what = (ours or theirs)[0].sort
@@ -344,11 +362,24 @@ def _compare_sections(zh: Section, en: Section) -> Iterator[Drift]:
             )
         else:
             pairs += zip(ours, theirs, strict=True)
-    for one, other in pairs:
+    for one, other in chain.from_iterable(map(_paragraphs, pairs)):
         for what, (only_zh, only_en) in disagreements(one.text, other.text).items():
             yield Drift(zh.id, what, Place(one.line, only_zh), Place(other.line, only_en))
     yield from _repeated_cells(zh.id, pairs)
     yield from _terms(zh, en)
+
+
+def _paragraphs(pair: Pair) -> list[Pair]:
+    """Divide a passage into its paragraphs, if both languages have as many."""
+    divided = []
+    for passage in pair:
+        texts = passage.text.split("\n\n")
+        lines = accumulate((text.count("\n") + 2 for text in texts), initial=passage.line)
+        divided.append(
+            [passage._replace(text=x, line=y) for x, y in zip(texts, lines, strict=False)]
+        )
+    zh, en = divided
+    return list(zip(zh, en, strict=True)) if len(zh) == len(en) else [pair]
 
 
 def _counted(what: str) -> Callable[[_Written, _Written], tuple[Only, Only]]:
@@ -363,15 +394,33 @@ def _minus(zh: Counter[str], en: Counter[str]) -> tuple[Only, Only]:
 
 
 def _checked_numbers(zh: _Written, en: _Written) -> tuple[Only, Only]:
-    """Checked numbers; one language may leave a unit to its sentence, as in 295 次 FLOP."""
-    only_zh, only_en = (list(only) for only in _minus(zh.numbers, en.numbers))
-    for number in tuple(only_zh):
-        for other in tuple(only_en):
-            bare = {_MEASURED.sub("", number), _MEASURED.sub("", other)}
-            if len(bare) == 1 and bare & {number, other} and number in only_zh:
-                only_zh.remove(number)
-                only_en.remove(other)
-    return tuple(only_zh), tuple(only_en)
+    """Checked numbers; one language may leave a unit to its sentence, as in 295 次 for 295 FLOP."""
+    only_zh, only_en = zh.numbers - en.numbers, en.numbers - zh.numbers
+    for number in [*only_zh, *only_en]:
+        bare = number._replace(dimension="")
+        for one, other in ((only_zh, only_en), (only_en, only_zh)):
+            both = min(one[number], other[bare])
+            one[number] -= both
+            other[bare] -= both
+    return (
+        tuple(zh.as_written[number] for number in only_zh.elements()),
+        tuple(en.as_written[number] for number in only_en.elements()),
+    )
+
+
+def _formulas(zh: _Written, en: _Written) -> tuple[Only, Only]:
+    """Formulas. How often a sentence names $N$ alone is a matter of grammar."""
+    symbols = [
+        Counter({x: n for x, n in side.items() if _SYMBOL.fullmatch(x)})
+        for side in (zh.formulas, en.formulas)
+    ]
+    if symbols[0].total() == symbols[1].total():
+        return _minus(zh.formulas, en.formulas)
+    once = (Counter(dict.fromkeys(x, 1)) for x in symbols)
+    ours, theirs = (
+        side.formulas - named + x for side, named, x in zip((zh, en), symbols, once, strict=True)
+    )
+    return _minus(ours, theirs)
 
 
 def _numerals(zh: _Written, en: _Written) -> tuple[Only, Only]:
@@ -381,10 +430,18 @@ def _numerals(zh: _Written, en: _Written) -> tuple[Only, Only]:
     small one may be spelled out.
     """
     plain = {"zh": zh.plain, "en": parity_words.with_months_in_digits(en.plain)}
-    ours, theirs = ({_value(x) for x in _NUMERAL.finditer(plain[side])} for side in plain)
+    ours, theirs = ({_value(x) for x in _NUMERAL.finditer(text)} for text in plain.values())
     only_zh = {x for x in ours - theirs if not parity_words.spells_out(plain["en"], x, "en")}
     only_en = {x for x in theirs - ours if not parity_words.spells_out(plain["zh"], x, "zh")}
     return tuple(sorted(only_zh)), tuple(sorted(only_en))
+
+
+def _names(zh: _Written, en: _Written) -> tuple[Only, Only]:
+    """Names with a number. One may be left out for a pronoun, but not be another."""
+    ours, theirs = ({x.casefold().rstrip("s") for x in _NAME.findall(y.plain)} for y in (zh, en))
+    if not ours - theirs or not theirs - ours:
+        return (), ()
+    return tuple(sorted(ours - theirs)), tuple(sorted(theirs - ours))
 
 
 def _value(match: re.Match[str]) -> str:
@@ -427,40 +484,44 @@ def _either(words: parity_words.Pairs) -> Callable[[_Written, _Written], tuple[O
     return feature
 
 
+def _pairs(zh: _Written, en: _Written) -> tuple[Only, Only]:
+    """Terms that the Chinese text gives in English as well."""
+    return parity_words.mispaired(zh.plain), ()
+
+
 FEATURES: dict[str, Callable[[_Written, _Written], tuple[Only, Only]]] = {
     "checked numbers": _checked_numbers,
-    "formulas": _counted("formulas"),
+    "formulas": _formulas,
     "inline code": _counted("code"),
     "links": _counted("links"),
     "footnotes": _counted("footnotes"),
     "signs": _counted("signs"),
     "numerals": _numerals,
+    "names": _names,
     "units": _units,
     "directions": _directions,
     "reads and writes": _either(parity_words.ACCESSES),
     "inside and outside": _either(parity_words.SIDES),
+    "terms in both languages": _pairs,
 }
 """What both languages of a passage must agree on, besides its structure."""
 
 
-def _repeated_cells(section: str, pairs: Sequence[tuple[Passage, Passage]]) -> Iterator[Drift]:
+def _repeated_cells(section: str, pairs: Iterable[Pair]) -> Iterator[Drift]:
     """In a column, cells that are the same in one language are the same in the other."""
-    first: dict[tuple[int, int], tuple[str, str]] = {}
-    for (one, other), table, column in _cells(pairs):
-        for side, text in enumerate((one.text, other.text)):
-            there = first.setdefault((table, column, side, text), (one, other))
-            if there[1 - side].text != (one, other)[1 - side].text:
-                yield Drift(
-                    section,
-                    "cells that repeat",
-                    Place(one.line, (there[0].text, one.text)),
-                    Place(other.line, (there[1].text, other.text)),
+    first: dict[Hashable, Pair] = {}
+    for pair, *column in _cells(pairs):
+        for side in (0, 1):
+            above = first.setdefault((*column, side, pair[side].text), pair)
+            if above[1 - side].text != pair[1 - side].text:
+                zh, en = (
+                    Place(cell.line, (before.text, cell.text))
+                    for before, cell in zip(above, pair, strict=True)
                 )
+                yield Drift(section, "cells that repeat", zh, en)
 
 
-def _cells(
-    pairs: Sequence[tuple[Passage, Passage]],
-) -> Iterator[tuple[tuple[Passage, Passage], int, int]]:
+def _cells(pairs: Iterable[Pair]) -> Iterator[tuple[Pair, int, int]]:
     """Every cell with the number of its table and of its column."""
     table = column = 0
     for pair in pairs:
@@ -506,7 +567,7 @@ def _ids(found: Sequence[Section]) -> Place:
 
 
 def _structure(
-    found: Sequence[Passage], section: Section, pairs: Sequence[Sequence[Passage]], side: int
+    found: Sequence[Passage], section: Section, pairs: Sequence[Pair], side: int
 ) -> Place:
     """Passages that the other language has not; if there are none, where they should stand."""
     before = pairs[-1][side] if pairs else section.passages[0]

@@ -53,17 +53,18 @@ DIRECTIONS: Pairs = {
 
 ACCESSES: Pairs = {
     "reads": {
-        "zh": re.compile(r"(?<![阅解误未不没])读(?!者|数|懂|作|成|这|错|程序|法|完|一眼)"),
+        "zh": re.compile(r"(?<![阅解误未不没])读(?!者|数|懂|作|成|这|错|程序|法|一眼)"),
         "en": re.compile(
             r"\bre-?reads?\b|\bread(?:s|ing)?\b(?! high| “| it as| the pair| as\b)", re.IGNORECASE
         ),
     },
     "writes": {
         "zh": re.compile(
-            r"(?<![书手不未没缩])写(?=[一入进回两满，。、；）]|分配|过显存)|(?<=[读和])写"
+            r"(?<![书手不未没缩])写(?=[一入进回两满不，。、；）]|分配|过显存)|(?<=[读和])写"
         ),
         "en": re.compile(
-            r"(?<!hardly )\bwrites?\b(?! your)|\bwritten\b(?! by| in C| down)|\bwriting\b",
+            r"(?<!hardly )\bwrites?\b(?! your)|\bwritten\b(?! by| in C| down)|\bwriting\b"
+            r"|(?:ordinary|non-temporal) stores?",
             re.IGNORECASE,
         ),
     },
@@ -72,14 +73,14 @@ ACCESSES: Pairs = {
 
 SIDES: Pairs = {
     "inside": {
-        "zh": re.compile(r"机内|超节点内|节点内"),
-        "en": re.compile(r"\binside\b|scale-up|within (?:the|a|one) node", re.IGNORECASE),
+        "zh": re.compile(r"机内|超节点(?!之间)|节点内"),
+        "en": re.compile(r"\binside\b(?! out)|scale-up|within (?:the|a|one) node", re.IGNORECASE),
     },
     "outside": {
         "zh": re.compile(r"机间|跨机|出了?机器"),
         "en": re.compile(
             r"\bacross\b|scale-out|between (?:nodes|machines|servers)|\boutside\b"
-            r"|\bleav\w+ the node",
+            r"|\bleav\w+ the node|\bcross(?:es|ing)? nodes",
             re.IGNORECASE,
         ),
     },
@@ -167,6 +168,23 @@ def terms() -> tuple[Term, ...]:
             )
         )
     return tuple(found)
+
+
+def mispaired(text: str) -> tuple[str, ...]:
+    """Find Chinese terms that stand with other English than their own, as in 机内（scale-out）."""
+    english = {term.zh: term.en.casefold() for term in tables.glossary()}
+    return tuple(
+        match[0]
+        for match in _with_english().finditer(text)
+        if not match["en"].startswith(english[match["zh"]])
+    )
+
+
+@cache
+def _with_english() -> re.Pattern[str]:
+    chinese = (term.zh for term in tables.glossary() if not term.zh.isascii())
+    terms = sorted(map(re.escape, chinese), key=len, reverse=True)
+    return re.compile(rf"(?P<zh>{'|'.join(terms)})域?\**（(?P<en>[a-z][a-z -]+)")
 
 
 def _written(word: str) -> str:

@@ -76,7 +76,7 @@ ZH = """# 通信墙 { #wall }
 ## 然后 { #then }
 
 每个元素读一次、写一次，共 $3n$ 字节，慢到 −1 档。拐点是 2026 年 11 月算的，用 `ridge`。
-链路机内快、机间慢。
+链路机内（scale-up）快、机间慢。
 
 $$
 T = \\frac{\\text{权重字节}}{B} + 2
@@ -234,6 +234,7 @@ def test_prose_may_differ_in_words_and_in_their_order():
         # Words that state something
         ("zh", "第三题", "第四题", "wall", "numerals"),
         ("en", "H100,", "H200,", "wall", "numerals"),
+        ("en", "H100,", "B100,", "wall", "names"),
         ("en", "November 2026", "October 2026", "then", "numerals"),
         ("zh", "2026 年", "2025 年", "then", "numerals"),
         ("zh", "−1 档", "1 档", "then", "signs"),
@@ -242,9 +243,10 @@ def test_prose_may_differ_in_words_and_in_their_order():
         ("en", "in both directions", "in one direction", "wall", "directions"),
         ("zh", "读一次、写一次", "读一次、再读一次", "then", "reads and writes"),
         ("en", "read once and written once", "written once and again", "then", "reads and writes"),
-        ("zh", "机内快", "机间快", "then", "inside and outside"),
+        ("zh", "机内（", "机间（", "then", "inside and outside"),
         ("en", "network across", "network inside", "then", "inside and outside"),
         # Terms of the glossary
+        ("zh", "（scale-up）", "（scale-out）", "then", "terms in both languages"),
         ("en", "ridge point", "knee", "then", "the term ridge-point"),
         ("zh", "通信墙", "通讯墙", "wall", "the term communication-wall"),
     ],
@@ -257,14 +259,29 @@ def test_a_drift_is_found_in_its_section(language, right, wrong, section, what):
     assert (section, what) in [(drift.section, drift.what) for drift in found]
 
 
+@pytest.mark.parametrize(
+    ("zh", "en", "what"),
+    [
+        ("[[4 TOP/s := f(1)]]", "[[4 TFLOP/s := f(1)]]", "checked numbers"),
+        ("[[295 := f(1)]] 次", "[[295 s := f(1)]] or [[295 := f(2)]]", "checked numbers"),
+        ("小看 $a$，大看 $b$", "$a$ if small, $a$ if large", "formulas"),
+        ("这条单向。\n\n那条双向。", "This in both directions.\n\nThat one way.", "directions"),
+        ("读一次，再读一次", "read once and written once", "reads and writes"),
+    ],
+)
+def test_a_drift_is_found_however_small(zh, en, what):
+    found = drifts(f"# 甲 {{ #a }}\n\n{zh}\n", f"# A {{ #a }}\n\n{en}\n")
+    assert {drift.what for drift in found} == {what}
+
+
 def test_a_report_names_the_place_and_both_sides():
     (drift,) = drifts(ZH, EN.replace("[[900 GB/s", "[[800 GB/s"))
     assert parity.report([drift], "a/page.md").splitlines() == [
         "a/page.md #wall: checked numbers",
         "    docs/zh/a/page.md:3",
-        "        [[900000000000 byte/s := both('nvlink4')]]",
+        "        [[900 GB/s := both('nvlink4')]]",
         "    docs/en/a/page.md:3",
-        "        [[800000000000 byte/s := both('nvlink4')]]",
+        "        [[800 GB/s := both('nvlink4')]]",
     ]
     (drift, *_) = drifts(ZH, EN.replace("- two\n", ""))
     assert parity.report([drift], "a/page.md").splitlines() == [

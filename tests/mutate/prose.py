@@ -92,17 +92,18 @@ _DIRECTIONS = {
     "one-way": "two-way",
     "each way": "both ways",
     "reads": "writes",
-    "read": "written",
-    "reading": "writing",
     "writes": "reads",
-    "written": "read",
-    "writing": "reading",
+    "read once": "written once",
+    "read from": "written to",
+    "read in full": "written in full",
+    "written once": "read once",
+    "write-allocate": "read-allocate",
     "scale-up": "scale-out",
     "scale-out": "scale-up",
 }
 _DIRECTION = re.compile(
     "|".join(
-        rf"\b{word}\b" if word.isascii() else word
+        rf"(?<!site )\b{word}\b(?! high| it as)" if word.isascii() else word
         for word in sorted(_DIRECTIONS, key=len, reverse=True)
     )
 )
