@@ -13,9 +13,12 @@ import sys
 from wallsite import roofline, tables, workload
 from wallsite.units import format_number
 
-device = tables.accelerator(sys.argv[1] if len(sys.argv) > 1 else "h100-sxm")
+try:
+    device = tables.accelerator(sys.argv[1] if len(sys.argv) > 1 else "h100-sxm")
+    peak, bandwidth = device.peak("bf16").si, device.bandwidth.si
+except tables.UnknownName as error:
+    sys.exit(f"Error: {error}")
 model = tables.model("llama-2-7b")
-peak, bandwidth = device.peak("bf16").si, device.bandwidth.si
 
 CONTEXT = 1024  # tokens already in each sequence's cache
 params = model.params.si

@@ -13,7 +13,7 @@ import sys
 from wallsite import roofline, tables
 from wallsite.units import format_number
 
-devices = sys.argv[1:] or [
+names = sys.argv[1:] or [
     "v100-sxm2-32gb",
     "a100-sxm-80gb",
     "h100-sxm",
@@ -23,10 +23,15 @@ devices = sys.argv[1:] or [
     "mi300x",
 ]
 
+try:
+    devices = [tables.accelerator(name) for name in names]
+    peaks = [device.peak("fp16").si for device in devices]
+except tables.UnknownName as error:
+    sys.exit(f"Error: {error}")
+
 print(f"{'device':<20} {'FP16 TFLOP/s':>13} {'TB/s':>6} {'ridge, FLOP/byte':>17}")
-for name in devices:
-    device = tables.accelerator(name)
-    peak, bandwidth = device.peak("fp16").si, device.bandwidth.si
+for device, peak in zip(devices, peaks, strict=True):
+    bandwidth = device.bandwidth.si
     ridge = roofline.ridge_point(peak, bandwidth)
     print(
         f"{device.name:<20} {format_number(peak / 1e12):>13} "

@@ -7,9 +7,19 @@ import sys
 import browser
 import pytest
 from bs4 import BeautifulSoup
+from filelock import FileLock
 from markdown import Markdown
 from pages import ROOT
 from serve import serve
+
+_WHOLE_SITE = {"built_site", "chromium"}
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what builds or serves the site, the slowest part: ``-m 'not site'`` leaves it out."""
+    for item in items:
+        if _WHOLE_SITE & set(getattr(item, "fixturenames", ())):
+            item.add_marker("site")
 
 
 @pytest.fixture(scope="session")
@@ -36,9 +46,16 @@ def convert(extensions):
 
 
 @pytest.fixture(scope="session")
-def built_site(tmp_path_factory):
-    """Folder of a strict build of both languages."""
-    folder = tmp_path_factory.mktemp("built") / "site"
+def built_site(tmp_path_factory, worker_id):
+    """Folder of a strict build of both languages; all processes of a run share it."""
+    if worker_id == "master":
+        return _build(tmp_path_factory.mktemp("built") / "site")
+    folder = tmp_path_factory.getbasetemp().parent / "site"
+    with FileLock(f"{folder}.lock"):
+        return folder if folder.exists() else _build(folder.with_name("building")).rename(folder)
+
+
+def _build(folder):
     build = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
         cwd=ROOT,

@@ -73,7 +73,7 @@ ACCESSES: Pairs = {
 
 SIDES: Pairs = {
     "inside": {
-        "zh": re.compile(r"机内|超节点(?!之间)|节点内"),
+        "zh": re.compile(r"机内|scale-up 域|超节点(?!之间)|节点内"),
         "en": re.compile(r"\binside\b(?! out)|scale-up|within (?:the|a|one) node", re.IGNORECASE),
     },
     "outside": {
@@ -112,7 +112,7 @@ _INSTEAD = {
     "kernel": {"zh": "实现"},
     "decode": {"en": "decod(?:es?|ed|ing)"},
     "prefill": {"en": "prefill(?:s|ed|ing)"},
-    "quantisation": {"en": "(?:de|un)?quantis(?:es?|ed|ing|ation)"},
+    "quantization": {"en": "(?:de|un)?quantiz(?:es?|ed|ing|ation)"},
     "ring": {"zh": "环", "en": "rings?"},
     "scale-up": {"zh": "超节点|节点内|服务器", "en": "inside|within"},
     "scale-out": {

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from wallsite import cli, probes
+from wallsite import cli, probes, tables
 
 MIB = 2**20
 
@@ -46,6 +46,7 @@ def test_ridge_for_every_bandwidth_that_sources_give():
         (["decode", "h10", "--params", "7B"], "unknown device 'h10'"),
         (["decode", "h100-sxm", "--params", "7B", "--dtype", "fp17"], "unknown dtype 'fp17'"),
         (["table", "rigde"], "unknown table 'rigde'; did you mean ridge"),
+        (["table", "nosuch"], "known: accelerators, ridge, ridge-trend, links, "),
         (["table", "ridge", "--device", "h10"], "unknown device 'h10'"),
         (["probe", "--device", "npu:7"], "no device 'npu:7': this machine has cpu"),
     ],
@@ -68,6 +69,8 @@ def test_no_such_name(words, said):
         ["decode", "h100-sxm"],
         ["decode", "h100-sxm", "--params", "seven"],
         ["decode", "h100-sxm", "--params", "0"],
+        ["decode", "h100-sxm", "--params", "7"],
+        ["decode", "h100-sxm", "--params", "70k"],
         ["decode", "h100-sxm", "--params", "-7B"],
         ["decode", "h100-sxm", "--params", ".B"],
         ["decode", "h100-sxm", "--params", "nan"],
@@ -85,6 +88,34 @@ def test_wrong_usage(words):
     done = run(*words)
     assert done.exit_code == 2
     assert "Traceback" not in done.stderr
+
+
+def test_billions_without_their_letter_are_refused():
+    said = run("decode", "h100-sxm", "--params", "7").stderr
+    assert "'7' is 7 parameters, too few for a model; for 7 billion write 7B" in said
+
+
+@pytest.mark.parametrize(
+    "words", [["ridge", "h100"], ["decode", "h100", "--params", "7B"], ["table", "ridge"]]
+)
+def test_broken_data_is_one_line(monkeypatch, words):
+    def broken(*_):
+        raise tables.DataError("accelerators.toml: [h100-sxm] bandwidth.value: is missing")
+
+    monkeypatch.setattr(tables, "accelerators", broken)
+    done = run(*words)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == "Error: accelerators.toml: [h100-sxm] bandwidth.value: is missing\n"
+
+
+def test_data_that_is_missing_is_named(monkeypatch, capsys):
+    def missing(*_):
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", "links.toml")
+
+    monkeypatch.setattr(tables, "accelerators", missing)
+    with pytest.raises(SystemExit, match="1"):
+        cli.main(["ridge", "h100"])
+    assert capsys.readouterr().err == "Error: links.toml: No such file or directory\n"
 
 
 @pytest.mark.parametrize(

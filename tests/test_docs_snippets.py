@@ -98,6 +98,25 @@ def test_prints_what_the_pages_show_where_only_numpy_is_installed(snippet, tmp_p
             assert not (wrong := difference(done.stdout, code.output)), wrong
 
 
+@pytest.mark.parametrize("snippet", ["ridge_table.py", "decode_roofline.py"])
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [("h10", "unknown device 'h10'; did you mean h100"), ("grace", "peak is known for Grace CPU")],
+)
+def test_device_that_has_no_ridge_point_is_one_line(snippet, device, message, tmp_path):
+    shutil.copy(SNIPPETS / snippet, tmp_path)
+    done = subprocess.run(
+        [sys.executable, snippet, device],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.match(rf"Error: .*({message}).*\n\Z", done.stderr)
+
+
 def test_only_numpy_means_no_torch_and_no_matplotlib(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(_BARE)
     for package in ("torch", "matplotlib", "mkdocs"):

@@ -268,6 +268,7 @@ def test_tests_are_chosen_by_what_changed():
         "tests/test_parity.py::test_the_languages_of_a_page_agree[three-walls/memory.md]",
     )
     assert page[-1] == ("docs/zh/three-walls/memory.md",)
+    assert any("tests/test_formulas.py" in stage for stage in page)
     data = stages(Change("", "wallsite/tables/data/links.toml", 0, 0, ""))
     assert data[0][0] == "tests/test_ledger.py"
     assert {path for stage in data for path in stage if path.startswith("docs")} == {
@@ -279,3 +280,12 @@ def test_tests_are_chosen_by_what_changed():
         for argument in stage:
             path = argument.partition("::")[0]
             assert not path.startswith(("tests/", "docs/")) or (ROOT / path).exists()
+
+
+def test_a_page_alone_is_not_compared_with_the_other_language():
+    for path in ("docs/zh/three-walls/memory.md", "wallsite/tables/data/links.toml"):
+        change = Change("", path, 0, 0, "")
+        together, alone = Affected(ROOT)(change), Affected(ROOT, alone=True)(change)
+        compared = [stage for stage in together if stage not in alone]
+        assert [stage for stage in together if stage in alone] == alone
+        assert ["parity" in argument for stage in compared for argument in stage] == [True]

@@ -79,13 +79,51 @@ def test_right_numbers_pass(text):
             "rounds to 4,179.10",
         ),
         (r"$[[4.18 := decode_floor(7e9, bandwidth('h100-sxm'))]]\ \text{GB}$", "GB measures byte"),
-        ("[[1 := bound(1, peak('h100-sxm'), bandwidth('h100-sxm'))]]", "could not convert"),
+        ("[[1 := bound(1, peak('h100-sxm'), bandwidth('h100-sxm'))]]", "is 'memory', not a number"),
         ("[[1 := bytes_of('fp7')]]", "unknown data type 'fp7'; known: fp64"),
     ],
 )
 def test_wrong_numbers_are_refused(text, message):
     with pytest.raises(NumberError, match=message):
         check(text)
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("ridge('h100-sxm') * 10**10**10", "OverflowError"),
+        ("ridge('h100-sxm') * ((10**99)**99)**99", "OverflowError"),
+        ("ridge('h100-sxm') * max(10**10**10, 1)", "OverflowError"),
+        ("ridge('h100-sxm') + (-8)**0.5", "is .*j.*, not a number"),
+        ("ridge('h100-sxm') * 0 / 0", "ZeroDivisionError"),
+        ("ridge('h100-sxm') * 1e400 * 0", "is nan, not a finite number"),
+        ("arch('gpt-3')", "is <.*, not a number"),
+        ("ridge('h100-sxm') if 1 else None", "ridge.* is not allowed"),
+        ("(ridge('h100-sxm'), 1)", "is not allowed"),
+        ("f\"{ridge('h100-sxm')}\"", "is not allowed"),
+        ("ridge('h100-sxm') * len", "unknown name 'len'"),
+        ("ridge('h100-sxm').__class__", r"__class__ is not allowed; an expression holds"),
+        ("arch('gpt-3').note(1)", "is not allowed"),
+        ("ridge.__self__", "is not allowed"),
+        ("ridge('h100-sxm' * 10**10)", "is not allowed"),
+        ("ridge(*('h100-sxm',))", "is not allowed"),
+        ("ridge(**params)", "is not allowed"),
+        ("ridge((lambda: 'h100-sxm')())", "unknown name|is not allowed"),
+        ("ridge('h100-sxm') + 'x'", "'x' is not allowed"),
+        ("ridge('h100-sxm') + True", "True is not allowed"),
+        ("ridge('h100-sxm') // 1", "is not allowed"),
+        ("ridge('h100-sxm') << 99999999999", "is not allowed"),
+        ("(x := ridge('h100-sxm'))", "unknown name 'x'"),
+        ("ridge(", "does not parse"),
+        ("ridge('h100-sxm')\0", "does not parse"),
+        ("(" * 5_000 + "ridge('h100-sxm')" + ")" * 5_000, "does not parse"),
+        ("-" * 500 + "ridge('h100-sxm')", "is nested too deep"),
+        ("-" * 50_000 + "ridge('h100-sxm')", "does not parse|is nested too deep"),
+    ],
+)
+def test_expression_is_a_sum_of_lookups_and_models_and_nothing_else(expression, message):
+    with pytest.raises(expressions.ExpressionError, match=message):
+        expressions.evaluate(expression)
 
 
 def test_a_result_names_its_inputs_and_kind():

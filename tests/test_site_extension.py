@@ -7,7 +7,7 @@ import pytest
 from pages import ROOT
 
 from wallsite import tables
-from wallsite.site import painter
+from wallsite.site import blocks, numbers, painter
 from wallsite.site.errors import PageError
 
 RIDGE = "[[295 FLOP/byte := ridge('h100-sxm')]]"
@@ -48,6 +48,8 @@ def fails(convert, tmp_path):
         (f"x[^1]\n\n[^1]: {RIDGE}", ".footnote data"),
         (f"word\n:   {RIDGE}", "dd > data"),
         (f"[at {RIDGE} here](x.md)", "a > data"),
+        (f"[see {RIDGE}](x.md)", "a > data"),
+        (f"[{RIDGE}](x.md)", "a > data"),
     ],
 )
 def test_checked_number_works_in_every_context(convert, text, selector):
@@ -99,11 +101,63 @@ def test_unknown_device_lists_near_matches(fails):
     assert "h100-sxm" in fails("[[295 := ridge('h100-sx')]]", 1)
 
 
+MALFORMED = [
+    "[[295:= ridge('h100-sxm')]]",
+    "[[295 :=ridge('h100-sxm')]]",
+    "[[295 FLOP/byte:=ridge('h100-sxm')]]",
+    "[[295 := ]]",
+    "[[ := ridge('h100-sxm')]]",
+    "[[295 = ridge('h100-sxm')]]",
+    "[[295 := ridge('h100-sxm')]",
+    "[295 := ridge('h100-sxm')]]",
+    "[[295 := [[295 := ridge('h100-sxm')]]]]",
+    "[[295 := ridge('h100-sxm')[0]]]",
+    "[[]]",
+]
+CONTEXTS = {
+    "prose": "# T\n\nso {} it is\n",
+    "formula": "# T\n\nso $x = {}$\n",
+    "formula block": "$$\nx =\n{}\n$$\n",
+    "table": "| a |\n|---|\n| {} |\n",
+    "heading": "# T\n\n## At {} {{ #x }}\n",
+    "fold title": '# T\n\n??? question "At {}?"\n    text\n',
+    "fold": '??? question "x"\n\n    {}\n',
+    "footnote": "x[^1]\n\n[^1]: {}\n",
+    "after the same in code": "`{0}`\n\n{0}\n",
+}
+
+
+@pytest.mark.parametrize("number", MALFORMED)
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_malformed_number_is_refused(fails, context, number):
+    # The site and the tests of the pages refuse the same.
+    text = CONTEXTS[context].format(number)
+    assert numbers.malformed(blocks.scan(text, ROOT / "snippets").prose)
+    line = text.count("\n", 0, text.rindex(number)) + 1
+    message = fails(text, line)
+    assert message.startswith("malformed checked number: ")
+
+
 @pytest.mark.parametrize(
-    "text", ["[[295:= ridge('h100-sxm')]]", "[[295 := ]]", "[[ := ridge('h100-sxm')]]"]
+    "text",
+    [
+        f"before <!-- {WRONG} --> after",
+        f"before <!-- $x = {WRONG}$ and [[295:= x]] --> after",
+        f"before <!-- {WRONG}\nand `more` --> after",
+        f"before after\n\n<!--\n{WRONG}\n\n[[295:= x]]\n-->\n",
+        f"- before after\n\n    <!-- {WRONG} -->\n",
+    ],
 )
-def test_malformed_number_is_refused(fails, text):
-    assert fails(f"# T\n\nso {text}\n", 3).startswith("malformed checked number")
+def test_comment_is_left_alone(convert, text):
+    page = convert(text)
+    assert not page.data
+    assert " ".join(page.get_text().split()) == "before after"
+
+
+def test_comment_marks_in_code_are_code(convert):
+    page = convert(f"`<!--` {RIDGE} `-->`")
+    assert page.data
+    assert [code.get_text() for code in page.select("code")] == ["<!--", "-->"]
 
 
 def test_without_a_file_the_error_names_the_line_of_the_text(convert):
@@ -241,7 +295,7 @@ def test_drawing_is_kept_until_the_package_changes(tmp_path, monkeypatch):
         for changed in ({"lang": "zh"}, {"code": CODE + "\n"}):
             with pytest.raises(painter.DrawingError, match="no_such_module"):
                 painter.Painter(tmp_path).draw(request | changed)
-        patch.setattr(painter, "sources_hash", lambda: "another version")
+        patch.setattr(painter.depends, "digest", lambda code: "another version")
         with pytest.raises(painter.DrawingError, match="no_such_module"):
             painter.Painter(tmp_path).draw(request)
 

@@ -51,7 +51,7 @@ def entries(page, number):
         ),
         (
             "[[95% := q('q1.dram-util')]]",
-            "assumed\nq('q1.dram-util')\nDRAM utilisation stated in question 1: 95%",
+            "assumed\nq('q1.dram-util')\nDRAM utilization stated in question 1: 95%",
         ),
         ("[[4 bytes := bytes_of('fp32')]]", "derived\nbytes_of('fp32')"),
     ],

@@ -9,11 +9,17 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from types import SimpleNamespace
 from urllib.request import urlopen
 
 import nbformat
 import pytest
 from pages import ROOT
+
+from wallsite.site import notebooks
+from wallsite.site.errors import PageError
+
+pytestmark = pytest.mark.site
 
 PATIENCE_S = 60
 PAGES = {
@@ -88,16 +94,76 @@ def test_address_can_be_changed(project):
         ("docs/zh/index.md", "# A\n\n/// table | ridg\n///\n", ["docs/zh/index.md:3: ", "ridge"]),
         ("docs/zh/extra.md", "# A\n", ["docs/en/extra.md is missing"]),
         ("docs/en/extra.md", "# A\n", ["docs/zh/extra.md is missing"]),
-        ("docs/en/index.md", "# A\n\n[b](b.md)\n", ["[en]", "'b.md'", "1 warnings in strict"]),
+        (
+            "docs/en/index.md",
+            "# A\n\n[b](b.md)\n",
+            ["[en] docs/en/index.md:3: ", "'b.md'", "1 warnings in strict"],
+        ),
+        ("docs/zh/index.md", "# A\n\n[b]: #b\n\nx [b]\n", ["docs/zh/index.md:3: ", "'#b'"]),
+        ("docs/zh/index.md", "# A\n\n[b](/b/)\n", ["docs/zh/index.md:3: ", "'/b/'"]),
+        ("docs/zh/index.md", b"# A\n\n\xff\n", ["docs/zh/index.md:3: not UTF-8: 0xff"]),
+        ("docs/en/index.md", b"# A\n\n\xff\n", ["docs/en/index.md:3: not UTF-8: 0xff"]),
+        (
+            "docs/zh/index.md",
+            "---\ntitle: A\nb: [\n---\n# A\n",
+            ["docs/zh/index.md:4: front matter: "],
+        ),
+        ("docs/zh/index.md", "---\nA\n---\n", ["docs/zh/index.md:2: front matter must", "'A'"]),
+        ("docs/zh/index.md", "---\ntitle: A\n", ["docs/zh/index.md:1: front matter without its"]),
+        (
+            "wallsite/tables/data/glossary.toml",
+            '[a]\nzh = 3\nen = "a"\n',
+            ["data/glossary.toml: [a] zh: expected text, found 3"],
+        ),
+        (
+            "wallsite/tables/data/quantities/intro.toml",
+            "x = 1",
+            ["data/quantities/intro.toml: [x]: expected a table, found 1"],
+        ),
     ],
 )
 def test_what_is_wrong_in_either_language_fails_the_build(project, path, text, messages):
-    (project / path).write_text(text, encoding="utf-8")
+    (project / path).write_bytes(text if isinstance(text, bytes) else text.encode())
+    (project / "site/en").mkdir(parents=True)
+    kept = project / "site/en/kept.html"
+    kept.write_text("as it was")
     run = build(project, "--strict")
     assert run.returncode == 1
     for message in messages:
         assert message in run.stdout
     assert "Traceback" not in run.stdout
+    # Nothing of a site that is not whole is published, nor left about.
+    assert [path for path in (project / "site").rglob("*") if path.is_file()] == [kept]
+    assert not list((project / ".cache/wallsite").glob("tmp*"))
+
+
+def test_failed_build_can_be_followed_by_a_good_one(project):
+    (project / "site").mkdir()
+    (project / "site/stale.html").write_text("of a page that is gone")
+    run = build(project)
+    assert run.returncode == 0, run.stdout
+    assert not (project / "site/stale.html").exists()
+    assert (project / "site/en/index.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("not JSON", r"note\.ipynb:1: not JSON: "),
+        ('{\n  "cells": [\n', r"note\.ipynb:3: not JSON: "),
+        (b"\xff", r"note\.ipynb:1: not UTF-8"),
+        ("[]", r"note\.ipynb: not a notebook"),
+        ('{"nbformat": 4, "cells": [{"cell_type": "code"}]}', r"note\.ipynb: not a notebook: "),
+        ('{"nbformat": 99, "cells": []}', r"note\.ipynb: not a notebook"),
+    ],
+)
+def test_broken_notebook_is_one_line(tmp_path, text, message):
+    path = tmp_path / "note.ipynb"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    page = SimpleNamespace(render=None, file=SimpleNamespace(abs_src_path=str(path)))
+    with pytest.raises(PageError, match=message) as error:
+        notebooks.adapt(page, path)
+    assert len(str(error.value).splitlines()) == 1
 
 
 def notebook(project, heading, code):

@@ -25,13 +25,17 @@ if TYPE_CHECKING:
     from wallsite.probes import BandwidthResult, MatmulResult, ProbeResult
 
 # Exit codes beside click's own 1 (failed) and 2 (wrong usage).
-NO_SUCH_NAME, NO_MEMORY, WRONG_RESULT = 3, 4, 5
+BROKEN_DATA, NO_SUCH_NAME, NO_MEMORY, WRONG_RESULT = 1, 3, 4, 5
 USAGE = click.UsageError.exit_code
+_FEWEST = 1e6  # parameters; fewer are billions written without their B
 
 
 @contextmanager
 def _exit_codes(codes: Mapping[type[Exception], int]) -> Iterator[None]:
     """Turn an expected error into one line and an exit code."""
+    from wallsite.tables import DataError
+
+    codes = {DataError: BROKEN_DATA, **codes}
     try:
         yield
     except tuple(codes) as error:
@@ -46,7 +50,13 @@ def _number(context: click.Context, parameter: click.Parameter, text: str) -> fl
     parts = re.fullmatch(pattern, text.lower().replace("_", ""))
     if not parts:
         raise click.BadParameter(f"{text!r} is not a number such as 7e9 or 7B")
-    return float(parts[1]) * {"": 1, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}[parts[2]]
+    number = float(parts[1]) * {"": 1, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}[parts[2]]
+    if 0 < number < _FEWEST:
+        raise click.BadParameter(
+            f"{text!r} is {number:g} parameters, too few for a model; "
+            f"for {parts[1]} billion write {parts[1]}B"
+        )
+    return number
 
 
 class _Commands(click.Group):
@@ -55,7 +65,8 @@ class _Commands(click.Group):
         try:
             return super().main(*args, **extra)
         except OSError as error:  # click takes care of a closed pipe, not of a full disk
-            click.echo(f"Error: {error.strerror or error}", err=True)
+            where = f"{error.filename}: " if error.filename else ""
+            click.echo(f"Error: {where}{error.strerror or error}", err=True)
             sys.exit(1)
 
 
@@ -128,11 +139,16 @@ def decode(device: str, params: float, dtype: str) -> None:
 @click.option("--dtype", help="Data type, in the tables that depend on one.")
 def table(name: str, lang: str, devices: tuple[str, ...], dtype: str | None) -> None:
     """Print a table: accelerators, ridge, links, models, energy, sources and more."""
+    from wallsite._checks import did_you_mean, near_matches
     from wallsite.tables import UnknownName
     from wallsite.tables.render import render
+    from wallsite.tables.views import TABLES
 
     options = {key: value for key, value in {"devices": devices, "dtype": dtype}.items() if value}
     with _exit_codes({UnknownName: NO_SUCH_NAME, TypeError: USAGE, ValueError: USAGE}):
+        if name not in TABLES:
+            hint = did_you_mean(near_matches(name, TABLES))
+            raise UnknownName(f"unknown table {name!r}{hint}; known: {', '.join(TABLES)}")
         rendered = render(name, lang, **options)
     click.echo(rendered.caption)
     rows = [rendered.headers, *([cell.text for cell in row] for row in rendered.rows)]

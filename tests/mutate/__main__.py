@@ -29,7 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     changes = sample(possible, options.sample, options.seed)
     started = time.monotonic()
     try:
-        verdicts = bench.judge(ROOT, changes, Affected(ROOT), tell=_tell if options.v else _quiet)
+        stages = Affected(ROOT, alone=options.alone)
+        verdicts = bench.judge(ROOT, changes, stages, tell=_tell if options.v else _quiet)
     except bench.Broken as error:
         print(error, file=sys.stderr)
         return 2
@@ -81,6 +82,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--kind", action="append", choices=list(kinds.KINDS), help="changes of one kind only"
+    )
+    parser.add_argument(
+        "--alone",
+        action="store_true",
+        help="judge each page by itself, without comparing the languages",
     )
     parser.add_argument("-v", action="store_true", help="name the test that noticed each change")
     return parser

@@ -93,7 +93,7 @@ WORDS = {
         question="Operations it could do\nwhile one byte arrives",
         unit="FLOP/byte",
         dtype="dense BF16",
-        sources=("HBM memory", "NVLink, a neighbouring GPU", "InfiniBand, another machine"),
+        sources=("HBM memory", "NVLink, a neighboring GPU", "InfiniBand, another machine"),
         headers=("Data comes from", "Bandwidth (per GPU, per direction)", "FLOP/byte"),
     ),
 }

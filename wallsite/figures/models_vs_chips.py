@@ -109,7 +109,7 @@ WORDS = {
             "Lines over years on a logarithmic axis of growth since {first}. Parameters go from "
             "BERT-Large’s {smallest} to Llama 3.1 405B, {models} times, or {models_yearly} times a "
             "year. The dense FP16/BF16 peak of one chip goes from V100 to B200, {chips} times, or "
-            "{chips_yearly} times a year. GPT-4, whose size is a rumour, is a hollow dot off the "
+            "{chips_yearly} times a year. GPT-4, whose size is a rumor, is a hollow dot off the "
             "line."
         ),
         caption=(
@@ -122,9 +122,9 @@ WORDS = {
         models="Model parameters",
         chips="One chip’s TFLOP/s",
         per_year="{0}× a year",
-        rumour="GPT-4 {0} (rumour)",
+        rumour="GPT-4 {0} (rumor)",
         headers=("Name", "Year", "Value", "Against {first}"),
-        unconfirmed=" (rumour)",
+        unconfirmed=" (rumor)",
     ),
 }
 

@@ -86,7 +86,7 @@ WORDS = {
             "latency: fuse small kernels, use CUDA graphs, look at the CPU and the network."
         ),
         caption=(
-            "Busy and idle are relative: DRAM_ACTIVE rarely reads above {ceiling}. SM utilisation "
+            "Busy and idle are relative: DRAM_ACTIVE rarely reads above {ceiling}. SM utilization "
             "cannot tell the three apart, because a warp that waits for memory counts as busy. For "
             "arithmetic outside the tensor cores read PIPE_FP32_ACTIVE."
         ),
@@ -98,7 +98,7 @@ WORDS = {
             Branch(
                 "DRAM busy,\ntensor idle",
                 "Memory wall",
-                "Move fewer bytes:\nquantise weights, KV\nlarger batch\n"
+                "Move fewer bytes:\nquantize weights, KV\nlarger batch\n"
                 "speculative decoding\n\nor buy bandwidth",
             ),
             Branch(

@@ -77,21 +77,21 @@ class Beside:
         for warning in said["warnings"]:
             # Repeated here, it counts under --strict.
             _log.warning(f"[{self._code}] {warning}")
-        shutil.rmtree(site / self._code, ignore_errors=True)  # left there by a dirty build
         # Not the temporary folder itself, which nobody else may read.
         shutil.move(Path(self._folder.name, self._code), site)
         self._folder.cleanup()
         self._folder = None
 
     def abandon(self) -> None:
-        """Stop, and forget a build that has not finished."""
+        """Stop in the middle of a build; while it waits for the next one, the process stays."""
+        if self._folder is None:
+            return
         if self._process:
             self._process.terminate()
             self._process.communicate()
             self._process = None
-        if self._folder:
-            self._folder.cleanup()
-            self._folder = None
+        self._folder.cleanup()
+        self._folder = None
 
 
 class _Records(logging.Handler):

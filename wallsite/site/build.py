@@ -11,7 +11,9 @@ import itertools
 import json
 import logging
 import os
+import shutil
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,10 +24,15 @@ from mkdocs.exceptions import BuildError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Navigation, Section
 from mkdocs.structure.pages import Page
+from mkdocs.utils import CountHandler, clean_directory
 
-from wallsite.site import notebooks, painter, programs
+from wallsite import tables
+from wallsite.site import front_matter, links, notebooks, painter, programs
 from wallsite.site.beside import LANGUAGE, Beside
+from wallsite.site.errors import shown
 from wallsite.tables import export
+
+_log = logging.getLogger("mkdocs.wallsite")
 
 
 class Build:
@@ -49,8 +56,16 @@ class Build:
         # A compiled module beside its source would look like an edit to `mkdocs serve`.
         sys.dont_write_bytecode = True
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        # MkDocs empties its folder before it knows whether it can fill it again. This one is
+        # moved into the real one at the end; a build that fails leaves what was there.
+        self._site = Path(config.site_dir)
+        kept.mkdir(parents=True, exist_ok=True)
+        self._folder = tempfile.TemporaryDirectory(dir=kept, ignore_cleanup_errors=True)
+        # Not the temporary folder itself, which nobody else may read.
+        config.site_dir = str(Path(self._folder.name, "site"))
         self._figures = kept / "figures" / self._code
         self._speak()
+        links.watch(Path(config.docs_dir))
         self._options = config.mdx_configs["wallsite.site.extension"]
         self._options |= {
             "language": self._code,
@@ -60,9 +75,8 @@ class Build:
             "cache": str(self._figures),
         }
         # A notebook's result depends on the package, which mkdocs-jupyter's own key leaves out.
-        config.plugins["mkdocs-jupyter"].config["cache_dir"] = str(
-            notebooks.kept_in(kept / "notebooks" / self._code, painter.sources_hash())
-        )
+        self._results = kept / "notebooks" / self._code / notebooks.version(Path(config.docs_dir))
+        config.plugins["mkdocs-jupyter"].config["cache_dir"] = str(self._results)
 
     def _speak(self) -> None:
         """Set everything in the configuration that depends on the language."""
@@ -90,9 +104,10 @@ class Build:
         return self._root / "docs" / code
 
     def start(self) -> None:
-        """Check that all languages have the same pages, and start building the other ones."""
+        """Check the data and that all languages have the same pages; start building the others."""
         if self._code != self._main:
             return
+        _read_data()
         self._compare_pages()
         for code in self._languages:
             if code != self._main:
@@ -102,7 +117,7 @@ class Build:
     def _compare_pages(self) -> None:
         pages = {code: _pages(self._docs(code)) for code in self._languages}
         missing = [
-            f"{_short(self._docs(code) / page)} is missing: every language has the same pages"
+            f"{shown(self._docs(code) / page)} is missing: every language has the same pages"
             for code, found in pages.items()
             for page in sorted(set().union(*pages.values()) - found)
         ]
@@ -135,24 +150,68 @@ class Build:
         return nav
 
     def open_page(self, page: Page) -> Page:
-        """Prepare for the page that is rendered next."""
+        """Prepare for the page that is rendered next.
+
+        Raises:
+            PageError: it cannot be read.
+        """
         self._options["page"] = page.file.src_uri
+        if page.file.src_uri.endswith(".md"):
+            front_matter.check(Path(str(page.file.abs_src_path)))
         if page.file.src_uri.endswith(".ipynb"):
             # Headings are named in English in all languages.
             notebooks.adapt(page, self._docs("en") / page.file.src_uri)
         return page
 
     def finish(self) -> None:
-        """Add what the other processes made, and forget the figures that no page shows."""
+        """Add what the other processes made, and put the whole where it belongs.
+
+        Figures and results of notebooks that no page shows any more are forgotten.
+        """
         mine = painter.shared(self._figures)
         mine.close()
         mine.prune()
+        notebooks.forget_others(self._results)
         index = Path(self._config.site_dir, "search", "search_index.json")
         # The search plugin escapes every Chinese character, six bytes for three.
         text = json.dumps(json.loads(index.read_bytes()), ensure_ascii=False, separators=(",", ":"))
         index.write_text(text, encoding="utf-8")
         for other in self._others.values():
             other.finish(Path(self._config.site_dir))
+        if not self._will_abort():
+            self._publish()
+        self.drop()
+
+    def _will_abort(self) -> bool:
+        """Whether MkDocs is about to abort a strict build because of warnings."""
+        counters = [x for x in logging.getLogger("mkdocs").handlers if isinstance(x, CountHandler)]
+        return self._config.strict and any(counter.get_counts() for counter in counters)
+
+    def _publish(self) -> None:
+        _log.info(f"Moving the site to directory: {self._site}")
+        self._site.mkdir(parents=True, exist_ok=True)
+        clean_directory(str(self._site))
+        for item in Path(self._config.site_dir).iterdir():
+            shutil.move(item, self._site)
+
+    def drop(self) -> None:
+        """Delete what a build that failed has made."""
+        self._config.site_dir = str(self._site)
+        self._folder.cleanup()
+
+
+def _read_data() -> None:
+    """Read every table: an error in one would otherwise end whatever reads it first."""
+    try:
+        tables.accelerators()  # reads sources and links
+        tables.models()
+        tables.energies()
+        tables.quantities()
+        tables.glossary()
+    except tables.DataError as error:
+        raise BuildError(f"wallsite/tables/data/{error}") from None
+    except OSError as error:
+        raise BuildError(str(error)) from None
 
 
 def _pages(folder: Path) -> set[str]:
@@ -161,10 +220,3 @@ def _pages(folder: Path) -> set[str]:
         for path in folder.rglob("*")
         if path.suffix in {".md", ".ipynb"} and ".ipynb_checkpoints" not in path.parts
     }
-
-
-def _short(path: Path) -> str:
-    try:
-        return path.relative_to(Path.cwd()).as_posix()
-    except ValueError:
-        return path.as_posix()

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from wallsite import collectives, roofline, tables, units, workload
+from wallsite import _checks, collectives, roofline, tables, units, workload
 from wallsite.site import dimensions
 from wallsite.tables import Value, facts
 from wallsite.tables.facts import Statement
@@ -188,17 +188,24 @@ def evaluate(expression: str) -> Result:
         tree = ast.parse(expression, mode="eval")
     except SyntaxError as error:
         raise ExpressionError(f"does not parse: {error.msg}") from None
+    except (MemoryError, RecursionError, ValueError) as error:  # nested too deep, or a null byte
+        raise ExpressionError(f"does not parse: {error or 'nested too deep'}") from None
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     if unknown := sorted(used - scope.keys()):
         raise ExpressionError(f"unknown name {unknown[0]!r}; known: {', '.join(sorted(scope))}")
     if not used & grounded.keys():
         raise ExpressionError("depends on no data and no model, so it could never be wrong")
+    _check_form(tree.body, expression)
+    floats = _InFloats().visit(ast.parse(expression, mode="eval"))
     try:
-        value = float(eval(compile(tree, "<checked number>", "eval"), {"__builtins__": {}}, scope))
+        code = compile(floats, "<checked number>", "eval")
+        value = eval(code, {"__builtins__": {}, _FLOAT: float}, scope)
     except ExpressionError:
         raise
     except Exception as error:
         raise ExpressionError(f"{type(error).__name__}: {error}") from None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ExpressionError(f"is {_checks.shown(value)}, not a number")
     if not math.isfinite(value):
         raise ExpressionError(f"is {value}, not a finite number")
     try:
@@ -207,6 +214,55 @@ def evaluate(expression: str) -> Result:
         raise ExpressionError(str(error)) from None
     inputs = tuple(reader.inputs.values())
     return Result(value, dimension, inputs, _kind(tree.body, inputs))
+
+
+def _check_form(node: ast.expr, expression: str, depth: int = 0) -> None:
+    """Let through what physics needs and no other Python, before any of it is run."""
+    if depth > _DEEPEST:
+        raise ExpressionError("is nested too deep")
+    match node:
+        case ast.Constant(value=int() | float()) if not isinstance(node.value, bool):
+            parts: Sequence[ast.expr] = ()
+        case ast.Name():
+            parts = ()
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+            parts = (operand,)
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() | ast.Pow()):
+            parts = (node.left, node.right)
+        case ast.Attribute(value=ast.Call() as call, attr=name) if not name.startswith("_"):
+            parts = (call,)
+        case ast.Call(func=ast.Name(), args=given, keywords=named) if all(x.arg for x in named):
+            values = (*given, *(x.value for x in named))
+            # A text is a name to look up; nothing else can be done with it.
+            parts = tuple(value for value in values if not _is_text(value))
+        case _:
+            raise ExpressionError(
+                f"{ast.get_source_segment(expression, node)} is not allowed; an expression holds "
+                "numbers, + - * / **, calls such as ridge('h100-sxm'), and their attributes"
+            )
+    for part in parts:
+        _check_form(part, expression, depth + 1)
+
+
+_DEEPEST = 100  # far from what Python's own stack allows
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+_FLOAT = "<float>"  # no expression can write this name
+
+
+class _InFloats(ast.NodeTransformer):
+    """Raise floats only: the digits of 10**10**10 as an integer would fill the memory."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Pow):
+            name = ast.copy_location(ast.Name(_FLOAT, ast.Load()), node.left)
+            node.left = ast.copy_location(ast.Call(name, [node.left], []), node.left)
+        return node
 
 
 def _kind(root: ast.expr, inputs: Sequence[Statement]) -> str:

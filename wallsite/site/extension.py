@@ -16,7 +16,7 @@ from markdown import Extension, Markdown
 from markdown.postprocessors import Postprocessor
 from markdown.preprocessors import Preprocessor
 
-from wallsite.site import code, directives, glossary, maths, numerals, prose, provenance
+from wallsite.site import blocks, code, directives, glossary, maths, numerals, prose, provenance
 from wallsite.site.errors import Source
 from wallsite.site.page import Page
 
@@ -64,7 +64,7 @@ def makeExtension(**options: Any) -> WallsiteExtension:  # noqa: N802
 
 
 class _Reader(Preprocessor):  # type: ignore[misc]
-    """Keep the page's text, and find missing snippets while line numbers are still known."""
+    """Keep the page's text, and refuse what cannot be read while line numbers are still known."""
 
     _SNIPPET = re.compile(r"^\s*-+8<-+\s+\"(?P<name>[^\"]+)\"", re.MULTILINE)
 
@@ -82,16 +82,18 @@ class _Reader(Preprocessor):  # type: ignore[misc]
             name = match["name"].split(":")[0]
             if not (self.page.snippets / name).is_file():
                 raise self.page.error(f"no snippet named {name!r}", match[0].strip())
+        try:
+            self.page.scanned = blocks.scan(text, self.page.snippets)
+        except blocks.BlockError as error:
+            raise self.page.error(error, near=str(error).rpartition(": ")[2]) from None
         return lines
 
 
 class _Leftovers(Postprocessor):  # type: ignore[misc]
-    """Refuse a page that would show our own syntax to its reader."""
+    """Refuse a page that would show the marks of a block to its reader."""
 
-    _CODE = re.compile(r"<(pre|code|script|style|svg)\b.*?</\1>", re.DOTALL)
-    _LEFT = re.compile(
-        r"\[\[[^\]\n]*:=[^\n]*?\]\]|(?:^|(?<=>))/{3,}(?:[ ]*[\w-]+.*)?$", re.MULTILINE
-    )
+    _CODE = re.compile(r"<(pre|code|script|style|svg)\b.*?</\1>|<!--.*?-->", re.DOTALL)
+    _LEFT = re.compile(r"(?:^|(?<=>))/{3,}(?:[ ]*[\w-]+.*)?$", re.MULTILINE)
 
     def __init__(self, md: Markdown, page: Page) -> None:
         super().__init__(md)
@@ -102,5 +104,4 @@ class _Leftovers(Postprocessor):  # type: ignore[misc]
         if left is None:
             return text
         shown = html.unescape(re.sub(r"</?p>", "", left[0]))
-        what = "checked number" if shown.startswith("[[") else "block"
-        raise self.page.error(f"malformed {what}: {shown}", shown)
+        raise self.page.error(f"malformed block: {shown}", shown)

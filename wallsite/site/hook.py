@@ -56,12 +56,15 @@ def on_pre_page(page: Page, config: MkDocsConfig, files: Files) -> Page:
     return _build.open_page(page)
 
 
+@event_priority(-100)
 def on_post_build(config: MkDocsConfig) -> None:
-    """Add what the other languages made."""
+    """Add what the other languages made, after every plugin has written its files."""
     _build.finish()
 
 
 def on_build_error(error: Exception) -> None:
-    """Stop the other languages."""
+    """Stop the other languages, and leave the site as it was."""
     for other in _others.values():
         other.abandon()
+    if "_build" in globals():  # not where the package itself does not import
+        _build.drop()

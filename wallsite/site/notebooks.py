@@ -12,27 +12,35 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import nbformat
 from bs4 import BeautifulSoup, Tag
+from jupyter_client.kernelspec import NoSuchKernel
 from markdown import Markdown
 from markdown.extensions.toc import TocExtension
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.exceptions import BuildError
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 from mkdocs.structure.toc import AnchorLink, get_toc
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from wallsite.site.errors import Source
+from wallsite.site import depends
+from wallsite.site.errors import PageError, Source, read, shown
 
 _DEPTH = 3
 
 
-def kept_in(folder: Path, version: str) -> Path:
-    """Folder for the results that one version of the package gives; others are deleted."""
-    for old in folder.glob("*"):
-        if old.name != version:
+def version(docs: Path) -> str:
+    """Name what the results of a folder's notebooks depend on besides the notebooks."""
+    notebooks = (x for x in sorted(docs.rglob("*.ipynb")) if ".ipynb_checkpoints" not in x.parts)
+    cells = (cell for path in notebooks for cell in _read(path).cells)
+    return depends.digest("\n".join(cell.source for cell in cells if cell.cell_type == "code"))
+
+
+def forget_others(results: Path) -> None:
+    """Delete the results of other versions than the one that a folder is named after."""
+    for old in results.parent.glob("*"):
+        if old != results:
             shutil.rmtree(old, ignore_errors=True)
-    return folder / version
 
 
 def adapt(page: Page, named_after: Path) -> None:
@@ -43,16 +51,21 @@ def adapt(page: Page, named_after: Path) -> None:
         named_after: the same notebook in the language that names the headings.
     """
     convert, path = page.render, Path(str(page.file.abs_src_path))
+    for each in (path, named_after):
+        _read(each)  # mkdocs-jupyter ends on a broken one with a traceback
 
     def render(config: MkDocsConfig, files: Files) -> None:
         try:
             convert(config, files)
         except CellExecutionError as error:
             raise _failed(path, error) from None
+        except (CellTimeoutError, DeadKernelError, NoSuchKernel) as error:
+            raise PageError(f"{shown(path)}: {error}") from None
         headings, names = list(_flat(page.toc)), _names(named_after)
         if len(headings) != len(names):
-            raise BuildError(
-                f"{path} has {len(headings)} headings, but {named_after} has {len(names)}"
+            raise PageError(
+                f"{shown(path)} has {len(headings)} headings, but {shown(named_after)} "
+                f"has {len(names)}"
             )
         for item, name in zip(headings, names, strict=True):
             item.id = name
@@ -61,9 +74,32 @@ def adapt(page: Page, named_after: Path) -> None:
     page.render = render  # type: ignore[method-assign]
 
 
-def _failed(path: Path, error: CellExecutionError) -> BuildError:
+def _read(path: Path) -> nbformat.NotebookNode:
+    """Read a notebook.
+
+    Raises:
+        PageError: it is not JSON in UTF-8, or JSON that is no notebook.
+    """
+    text = read(path)
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        raise PageError(f"{shown(path)}:{error.lineno}: not JSON: {error.msg}") from None
+    try:
+        notebook: nbformat.NotebookNode = nbformat.reads(  # type: ignore[no-untyped-call]
+            text, as_version=4
+        )
+        nbformat.validate(notebook)
+    except (AttributeError, KeyError, TypeError, ValueError, nbformat.ValidationError) as error:
+        # What nbformat meets in JSON of another shape is its own business.
+        reason = f": {error.message}" if isinstance(error, nbformat.ValidationError) else ""
+        raise PageError(f"{shown(path)}: not a notebook{reason}") from None
+    return notebook
+
+
+def _failed(path: Path, error: CellExecutionError) -> PageError:
     """Point at the cell in the file, where its source stands as JSON strings."""
-    source = Source(path.read_text(encoding="utf-8"), path)
+    source = Source(read(path), path)
     code = str(error).split("\n------------------\n")[1]
     first = code.splitlines()[0].replace("\\", r"\\").replace('"', r"\"")
     return source.error(f"a cell raised {error.ename}: {error.evalue}", first)
@@ -71,8 +107,7 @@ def _failed(path: Path, error: CellExecutionError) -> BuildError:
 
 def _names(path: Path) -> list[str]:
     """Make ids from a notebook's headings."""
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    texts = [cell.source for cell in _read(path).cells if cell.cell_type == "markdown"]
     md = Markdown(extensions=["fenced_code", TocExtension(toc_depth=_DEPTH)])
     md.convert("\n\n".join(texts))
     return [item.id for item in _flat(get_toc(md.toc_tokens))]

@@ -18,7 +18,11 @@ from typing import NamedTuple
 from wallsite import units
 from wallsite.site import dimensions, expressions
 
-PATTERN = re.compile(r"\[\[(?P<shown>[^\[\]\n]+?)\s+:=\s+(?P<expression>[^\n]+?)\]\](?!\])")
+PATTERN = re.compile(
+    r"\[\[(?P<shown>[^\[\]\n]+?)[^\S\n]+:=[^\S\n]+(?P<expression>[^\s\[\]][^\[\]\n]*)\]\]"
+)
+# What is left of one that does not read as the above; pages use these marks for nothing else.
+_LEFT = re.compile(r"\[\[(?:.*?\]\]|.*)|:=.*")
 
 _SHOWN = re.compile(
     r"(?P<sign>[−-]?)(?P<whole>[1-9][0-9]{0,2}(?:,[0-9]{3})+|0|[1-9][0-9]*)"
@@ -132,6 +136,16 @@ def _following(pattern: re.Pattern[str], text: str, end: int, known: Container[s
     """Return the known unit that follows at a place in a text, if one does."""
     match = pattern.match(text, end)
     return match[1] if match and match[1] in known else ""
+
+
+def malformed(text: str) -> tuple[int, str] | None:
+    """Find the first place that was meant as a checked number and does not read as one.
+
+    Returns:
+        Its position and what stands there, or None.
+    """
+    left = _LEFT.search(PATTERN.sub(lambda match: " " * len(match[0]), text))
+    return (left.start(), text[slice(*left.span())].strip()) if left else None
 
 
 def plain(text: str) -> str:

@@ -209,12 +209,9 @@ class _Refusal(Preprocessor):  # type: ignore[misc]
         self.page = page
 
     def run(self, lines: list[str]) -> list[str]:
-        try:
-            found = of_page(blocks.scan("\n".join(lines), self.page.snippets))
-        except blocks.BlockError as error:
-            raise self.page.error(error, near=str(error).rpartition(": ")[2]) from None
-        for numeral in found[:1]:
-            raise self.page.error(numeral, near=lines[numeral.line - 1])
+        for numeral in of_page(self.page.scanned)[:1]:
+            before = sum(len(line) + 1 for line in lines[: numeral.line - 1])
+            raise self.page.error(numeral, near="", after=before)
         return lines
 
 

@@ -6,6 +6,7 @@ import posixpath
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from wallsite.site import blocks
 from wallsite.site.errors import PageError, Source
 from wallsite.site.painter import Painter, shared
 from wallsite.tables.facts import Statement
@@ -23,6 +24,7 @@ class Page:
         site: address of the site in this language; empty where it is not known.
         cache: folder that keeps drawn figures, if any.
         source: its text, for error messages.
+        scanned: its blocks, and its prose without them.
         open: blocks whose closing line has not come yet.
         inputs: everything that its numbers rest on, by key.
     """
@@ -34,6 +36,7 @@ class Page:
     site: str
     cache: Path | None
     source: Source = field(default_factory=lambda: Source(""))
+    scanned: blocks.Page = field(default_factory=lambda: blocks.Page((), ""))
     open: list[str] = field(default_factory=list)
     inputs: dict[str, Statement] = field(default_factory=dict)
 
@@ -47,9 +50,9 @@ class Page:
         """Who draws its figures."""
         return shared(self.cache)
 
-    def error(self, message: object, near: str) -> PageError:
-        """Make an error that names the file and the line where ``near`` stands."""
-        return self.source.error(message, near)
+    def error(self, message: object, near: str, after: int = 0) -> PageError:
+        """Make an error that names the file and the line where ``near`` stands, see `Source`."""
+        return self.source.error(message, near, after)
 
     def link(self, target: str) -> str:
         """Path of another file of the site, relative to this page."""

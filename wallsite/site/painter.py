@@ -7,7 +7,6 @@ could show what `wallsite` said before it was edited.
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
 import os
 import subprocess
@@ -17,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import wallsite
+from wallsite.site import depends
 
 WORKER = "wallsite.figures.worker"
 
@@ -140,19 +139,13 @@ def _write(path: Path, text: str) -> None:
 
 
 def _key(request: dict[str, str]) -> str:
-    text = json.dumps(request, sort_keys=True) + sources_hash()
+    text = json.dumps(request, sort_keys=True) + depends.digest(_code(request))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-@cache
-def sources_hash() -> str:
-    """Hash everything a drawing or a notebook may depend on besides its own text."""
-    digest = hashlib.sha256(sys.version.encode())
-    for package in ("matplotlib", "numpy", "pylopdf-fonts-zh-cn"):
-        digest.update(importlib.metadata.version(package).encode())
-    root = Path(wallsite.__file__).parent
-    for path in sorted(root.rglob("*")):
-        if path.suffix in {".py", ".toml"}:
-            digest.update(path.relative_to(root).as_posix().encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+def _code(request: dict[str, str]) -> str:
+    """Write the Python that a request makes the worker run."""
+    code = request.get("code")
+    if code is None:
+        code = f"import wallsite.figures.{request['name'].replace('-', '_')}"
+    return f"import wallsite.figures.worker\n{code}"

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 from markdown import Markdown
 from markdown.inlinepatterns import InlineProcessor
+from markdown.preprocessors import Preprocessor
 from markdown.util import AtomicString
 
 from wallsite.site import numbers, provenance
@@ -17,7 +18,11 @@ from wallsite.tables.provenance import Basis
 
 def register(md: Markdown, page: Page) -> None:
     """Make Markdown render checked numbers."""
-    # After code spans (190) and formulas (189.9), before escapes (180) and links (170 and less).
+    # After the page is scanned (100), before anything changes it.
+    md.preprocessors.register(_Malformed(md, page), "wallsite-malformed", 95)
+    # After code spans (190), before formulas (189.9): what a comment holds is not shown.
+    md.inlinePatterns.register(_Comment(r"(?s)<!--.*?-->", md), "wallsite-comment", 189.95)
+    # After formulas, before escapes (180) and links (170 and less).
     md.inlinePatterns.register(_CheckedNumber(md, page), "wallsite-number", 185)
 
 
@@ -28,6 +33,32 @@ def number(shown: str, basis: Basis, page: Page) -> ET.Element:
     element.text = AtomicString(shown)
     provenance.mark(element, basis, page)
     return element
+
+
+class _Malformed(Preprocessor):  # type: ignore[misc]
+    """Refuse what was meant as a checked number, and would be shown as it stands."""
+
+    def __init__(self, md: Markdown, page: Page) -> None:
+        super().__init__(md)
+        self.page = page
+
+    def run(self, lines: list[str]) -> list[str]:
+        if left := numbers.malformed(self.page.scanned.prose):
+            position, written = left
+            raise self.page.error(
+                f"malformed checked number: {written}; write [[295 FLOP/byte := expression]] on "
+                "one line, with blanks around :=",
+                near=written,
+                after=position,
+            )
+        return lines
+
+
+class _Comment(InlineProcessor):  # type: ignore[misc]
+    """Drop a comment within a paragraph; Markdown itself takes care of those between them."""
+
+    def handleMatch(self, m: re.Match[str], data: str) -> tuple[str, int, int]:  # noqa: N802
+        return "", m.start(), m.end()
 
 
 class _CheckedNumber(InlineProcessor):  # type: ignore[misc]
