@@ -7,17 +7,13 @@
 The GPU is measured where torch finds one, otherwise the CPU, with numpy alone.
 """
 
+import math
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from wallsite import probes, roofline
-
-try:
-    import torch
-except ImportError:
-    torch = None
 
 Q = 3.0  # the triad: a = b + Q * c, two arrays read and one written
 BLOCK = 2**16  # 256 KiB of float32 stay in a core's own cache between two passes
@@ -26,7 +22,7 @@ BLOCK = 2**16  # 256 KiB of float32 stay in a core's own cache between two passe
 def on_cpu(elements, side, cores):
     """The triad, one slice for each core, and the matmul. Each with its check."""
     a, b, c = (np.empty(elements, np.float32) for _ in range(3))
-    step = -(-elements // cores)
+    step = math.ceil(elements / cores)
     slices = [range(i, min(i + step, elements), BLOCK) for i in range(0, elements, step)]
     pools = [ThreadPoolExecutor(1) for _ in slices]  # a thread each; numpy frees the interpreter
 
@@ -65,6 +61,8 @@ def on_cpu(elements, side, cores):
 
 def on_gpu(elements, side, name):
     """The same on a GPU: the arrays live there, and torch has a kernel for the whole triad."""
+    import torch  # two seconds and gigabytes that only a GPU needs
+
     a = torch.full((elements,), torch.nan, device=name)
     b, c = torch.rand(2, elements, device=name)
 
@@ -76,6 +74,7 @@ def on_gpu(elements, side, name):
     out = torch.empty_like(x)
     rows = x[:8].float() @ y.float()
     return (
+        torch.accelerator.synchronize,
         (lambda: torch.add(b, c, alpha=Q, out=a), correct),
         (
             lambda: torch.matmul(x, y, out=out),
@@ -102,8 +101,8 @@ if device.kind == "cpu":
     synchronise, dtype, side = None, "fp32", 2048
     triad, matmul = on_cpu(elements, side, probes.machine().cores)
 else:
-    synchronise, dtype, side = torch.accelerator.synchronize, "bf16", 8192
-    triad, matmul = on_gpu(elements, side, str(device))
+    dtype, side = "bf16", 8192
+    synchronise, triad, matmul = on_gpu(elements, side, str(device))
 
 memory, compute = timed(*triad), timed(*matmul)
 counted = 3 * plan.array_bytes  # bytes, two arrays read and one written

@@ -27,7 +27,6 @@ def copy():
 
 
 queued = probes.sample(copy, repeats=5)
-torch.accelerator.synchronize()
 done = probes.sample(copy, repeats=5, synchronise=torch.accelerator.synchronize)
 
 print(f"wrong, not synchronised  {counted / queued.median / 1e9:10.1f} GB/s")

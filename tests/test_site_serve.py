@@ -260,6 +260,15 @@ def test_serve_shows_every_edit_in_both_languages(project):
             assert re.search(r"^h100-sxm,.*,bandwidth,0,2\.0,TB/s,", download, re.MULTILINE)
         assert ">2.0 4.0<" in get("en/")  # the figure
 
+        # A value that cannot be read stops the build with one line; put right, all is as it was.
+        wrong = data.read_text("utf-8")
+        data.write_text(wrong.replace("value = 2.0,", 'value = "x",', 1), encoding="utf-8")
+        said = wait()
+        assert "accelerators.toml: [h100-sxm] bandwidth.value" in said
+        data.write_text(wrong, encoding="utf-8")
+        wait()
+        assert ">494.7<" in get("en/")
+
         # A module that does not import stops this build, not the server.
         module = project / "wallsite/roofline.py"
         good = module.read_text("utf-8")

@@ -51,6 +51,14 @@ class _Malformed(Preprocessor):  # type: ignore[misc]
                 near=written,
                 after=position,
             )
+        for block in self.page.scanned.blocks:
+            for name, text in block.attributes.items():
+                if "[[" in text:
+                    raise self.page.error(
+                        f"the {name} of a code block cannot hold a checked number: {text}",
+                        near="",
+                        after=sum(len(line) + 1 for line in lines[: block.line - 1]),
+                    )
         return lines
 
 
