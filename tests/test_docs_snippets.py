@@ -1,6 +1,7 @@
 """Every snippet is a program of its own, and the pages show it and what it prints as they are."""
 
 import ast
+import dataclasses
 import os
 import re
 import runpy
@@ -8,6 +9,8 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import types
+from concurrent import futures
 
 import pytest
 from doctests.evaluators import difference
@@ -175,6 +178,43 @@ def test_rates_follow_from_the_bytes_and_the_time(snippet, monkeypatch, capsys):
     monkeypatch.setattr(probes, "plan_arrays", lambda *_, **more: probes.ArrayPlan(64 * 2**20, 3))
     runpy.run_path(str(SNIPPETS / snippet), run_name="__main__")
     assert RATES[snippet] in capsys.readouterr().out
+
+
+def test_the_triad_has_a_thread_for_each_core(monkeypatch, capsys):
+    pools = []
+
+    class Pool(futures.ThreadPoolExecutor):
+        def __init__(self, threads):
+            super().__init__(threads)
+            pools.append(threads)
+
+    host = dataclasses.replace(probes.machine(), cores=3)
+    monkeypatch.setattr(futures, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(probes, "machine", lambda: host)
+    test_rates_follow_from_the_bytes_and_the_time("bandwidth_ridge.py", monkeypatch, capsys)
+    assert pools == [1, 1, 1]
+
+
+def test_a_copy_on_a_gpu_is_timed_with_and_without_synchronising(monkeypatch, capsys):
+    copied, synchronised = [], []
+    source, target = (types.SimpleNamespace(nbytes=2**28, copy_=copied.append) for _ in range(2))
+
+    def sample(call, repeats, synchronise=None):
+        call()
+        synchronised.append(synchronise)
+        return probes.Samples(seconds=(0.02,), warmups=(1.0,))
+
+    torch = types.ModuleType("torch")
+    torch.rand, torch.empty_like = lambda *_, **device: source, lambda like: target
+    torch.accelerator = types.SimpleNamespace(synchronize=lambda: None)
+    gpu = dataclasses.replace(probes.find_device("cpu"), kind="cuda")
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(probes, "find_device", lambda name: gpu)
+    monkeypatch.setattr(probes, "sample", sample)
+    runpy.run_path(str(SNIPPETS / "gotcha_no_sync.py"), run_name="__main__")
+    assert copied == [source, source]
+    assert synchronised == [None, torch.accelerator.synchronize]
+    assert re.findall(r"[\d.]+ GB/s", capsys.readouterr().out) == ["26.8 GB/s"] * 2
 
 
 @every_snippet

@@ -35,7 +35,7 @@ def _lines_of_code(file: File, above: int, last: int, *, python: bool) -> Iterat
         starts.append(starts[-1] + len(line) + 1)
     for index in range(above, last):
         line = lines[index]
-        if not line.strip() or line.lstrip().startswith(("#", "--8<--", "`")):
+        if not line.strip() or line.lstrip().startswith(("#", "--8<--", "`", '"""')):
             continue
         places = [*_tokens(file, line)] if python else [*_words(file, line)]
         edits = [(starts[index] + start, starts[index] + end, new) for start, end, new in places]
