@@ -58,6 +58,10 @@ ACCESSES: Pairs = {
             r"\bre-?reads?\b|\bread(?:s|ing)?\b(?! high| “| it as| the pair| as\b)", re.IGNORECASE
         ),
     },
+    "write-allocate": {
+        "zh": re.compile("写分配"),
+        "en": re.compile(r"write-allocat", re.IGNORECASE),
+    },
     "reads only": {
         "zh": re.compile(r"只读不写"),
         "en": re.compile(r"hardly writes|only reads", re.IGNORECASE),

@@ -195,6 +195,28 @@ def test_the_triad_has_a_thread_for_each_core(monkeypatch, capsys):
     assert pools == [1, 1, 1]
 
 
+def test_the_path_of_a_gpu_counts_as_much(monkeypatch, capsys):
+    torch = pytest.importorskip("torch")
+    synchronised = []
+
+    class Gpu(str):  # torch takes it for its CPU, the program for a GPU
+        kind, name, note = "cuda", "a GPU", ""
+
+    def sample(call, repeats, synchronise):
+        call()
+        synchronised.append(synchronise)
+        return probes.Samples(seconds=(0.02, 0.01, 0.03), warmups=(1.0,))
+
+    monkeypatch.setattr(probes, "sample", sample)
+    monkeypatch.setattr(probes, "find_device", lambda name: Gpu("cpu"))
+    monkeypatch.setattr(probes, "plan_arrays", lambda *_, **more: probes.ArrayPlan(2**20, 3))
+    runpy.run_path(str(SNIPPETS / "bandwidth_ridge.py"), run_name="__main__")
+    assert synchronised == [torch.accelerator.synchronize] * 2
+    # By hand: 3 MiB in 10 ms are 0.3 GB/s, and 2 · 8192³ FLOP 109.95 TFLOP/s.
+    assert "0.3 GB/s at best, 0.2 median" in (printed := capsys.readouterr().out)
+    assert "109.95 TFLOP/s in bf16" in printed
+
+
 def test_a_copy_on_a_gpu_is_timed_with_and_without_synchronising(monkeypatch, capsys):
     copied, synchronised = [], []
     source, target = (types.SimpleNamespace(nbytes=2**28, copy_=copied.append) for _ in range(2))
