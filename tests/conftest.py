@@ -16,10 +16,10 @@ _WHOLE_SITE = {"built_site", "chromium"}
 
 
 def pytest_collection_modifyitems(items):
-    """Mark what builds or serves the site, the slowest part: ``-m 'not site'`` leaves it out."""
+    """Mark what needs the whole site or a browser: ``-m 'not slow'`` leaves it out."""
     for item in items:
         if _WHOLE_SITE & set(getattr(item, "fixturenames", ())):
-            item.add_marker("site")
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session")

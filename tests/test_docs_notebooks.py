@@ -7,6 +7,8 @@ import pytest
 from nbclient import NotebookClient
 from pages import DOCS, LANGUAGES, names
 
+pytestmark = pytest.mark.slow
+
 _TIMEOUT_S = 120
 
 

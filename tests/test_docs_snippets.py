@@ -19,6 +19,8 @@ from pages import DOCS, LANGUAGES, ROOT, SNIPPETS, names, scan
 
 from wallsite import probes
 
+pytestmark = pytest.mark.slow
+
 # The regular expression of PEP 723.
 _METADATA = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
 # Python loads this module when it starts. It stands for an environment with the package and its

@@ -14,6 +14,8 @@ from wallsite import figures
 from wallsite.figures import style
 from wallsite.figures.svg import themed
 
+pytestmark = pytest.mark.slow
+
 CASES = [(name, lang) for name in figures.NAMES for lang in figures.LANGUAGES]
 # Fonts a reader may have: the one the layout is made with, the narrow and the wide extremes of
 # common sans-serif fonts (Arial's metrics, Verdana's metrics), and the stack of the site.

@@ -16,6 +16,8 @@ from pages import DOCS, ROOT
 
 from wallsite import tables
 
+pytestmark = pytest.mark.slow
+
 PAGE = """# 标题 { #one }
 
 NVLink 4 单向 [[450 GB/s := link('nvlink4') + 2 * q('q3.alpha')]]，占 1/[[3 := f(3)]]，2024 年。

@@ -19,7 +19,7 @@ from pages import ROOT
 from wallsite.site import notebooks
 from wallsite.site.errors import PageError
 
-pytestmark = pytest.mark.site
+pytestmark = pytest.mark.slow
 
 PATIENCE_S = 60
 PAGES = {
