@@ -1,5 +1,6 @@
 """The pages of the site, for the tests that look at all of them."""
 
+import json
 from pathlib import Path
 
 from wallsite.site import blocks
@@ -25,3 +26,12 @@ def names(suffix: str) -> list[str]:
 def scan(path: Path) -> blocks.Page:
     """Blocks and prose of a page."""
     return blocks.scan(path.read_text("utf-8"), SNIPPETS)
+
+
+def written(path: Path) -> str:
+    """What the author wrote: the page, or the text cells of a notebook."""
+    text = path.read_text("utf-8")
+    if path.suffix == ".md":
+        return text
+    cells = json.loads(text)["cells"]
+    return "\n\n".join("".join(x["source"]) for x in cells if x["cell_type"] == "markdown")

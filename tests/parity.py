@@ -344,11 +344,7 @@ def _number(found: numbers.Checked) -> _Number:
 def _formula(text: str, language: str) -> str:
     """A formula with its words in English."""
     if language == "zh":
-        text = re.sub(
-            r"\\text\{(?P<words>[^{}]*)\}",
-            lambda m: rf"\text{{{parity_words.IN_FORMULAS.get(m['words'], m['words'])}}}",
-            text,
-        )
+        text = parity_words.formula_in_english(text)
     return " ".join(text.split())
 
 
@@ -540,10 +536,7 @@ def _cells(pairs: Iterable[Pair]) -> Iterator[tuple[Pair, int, int]]:
 
 def _names_of_section(zh: Section, en: Section) -> Iterator[Drift]:
     """Names with a number: a section names the same things in both languages."""
-    ours, theirs = (
-        _named("\n".join(_take_apart(x.text, language).plain for x in section.passages))
-        for language, section in (("zh", zh), ("en", en))
-    )
+    ours, theirs = _named(_plain(zh, "zh")), _named(_plain(en, "en"))
     if ours != theirs:
         sides = (zh, ours - theirs), (en, theirs - ours)
         places = (Place(section.passages[0].line, tuple(sorted(x))) for section, x in sides)
@@ -552,10 +545,7 @@ def _names_of_section(zh: Section, en: Section) -> Iterator[Drift]:
 
 def _terms(zh: Section, en: Section) -> Iterator[Drift]:
     """Terms of the glossary: where one language uses one, the other uses its pair."""
-    words = {
-        language: "\n".join(_take_apart(x.text, language).plain for x in section.passages)
-        for language, section in (("zh", zh), ("en", en))
-    }
+    words = {"zh": _plain(zh, "zh"), "en": _plain(en, "en")}
     for term in parity_words.terms():
         used = {language: term.used[language].search(words[language]) for language in words}
         for language, other in (("zh", "en"), ("en", "zh")):
@@ -568,6 +558,10 @@ def _terms(zh: Section, en: Section) -> Iterator[Drift]:
                         for section, match in ((zh, used["zh"]), (en, used["en"]))
                     ),
                 )
+
+
+def _plain(section: Section, language: str) -> str:
+    return "\n".join(_take_apart(x.text, language).plain for x in section.passages)
 
 
 def _aligned(zh: Sequence, en: Sequence, key: Callable) -> Iterator[tuple[Sequence, Sequence]]:

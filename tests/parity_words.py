@@ -31,6 +31,12 @@ IN_FORMULAS = {
 }
 r"""Words inside ``\text{…}`` of a formula, Chinese to English."""
 
+
+def formula_in_english(text: str) -> str:
+    r"""Put a formula's words in English; what is English already stays."""
+    return re.sub(r"(?<=\\text\{)[^{}]*", lambda x: IN_FORMULAS.get(x[0], x[0]), text)
+
+
 DIRECTIONS: Pairs = {
     "one direction": {
         "zh": re.compile(r"单向(?!还是双向)|一个方向|同一方向"),

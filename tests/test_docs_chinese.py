@@ -1,23 +1,12 @@
 """Chinese typography: blanks between Chinese and Latin, full-width punctuation."""
 
-import json
-
 import autocorrect_py
 import pytest
-from pages import ROOT, names
+from pages import ROOT, names, written
 
 from wallsite.site import numbers
 
 PAGES = [f"docs/zh/{name}" for name in names(".md") + names(".ipynb")] + ["README.zh.md"]
-
-
-def written(path):
-    """What the author wrote: the page, or the text cells of a notebook."""
-    text = path.read_text("utf-8")
-    if path.suffix == ".md":
-        return text
-    cells = json.loads(text)["cells"]
-    return "\n\n".join("".join(x["source"]) for x in cells if x["cell_type"] == "markdown")
 
 
 @pytest.mark.parametrize("name", PAGES)

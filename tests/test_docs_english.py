@@ -1,14 +1,17 @@
 """English pages use American spelling, as the papers of the field do."""
 
 import re
+import tomllib
 
 import pytest
-from pages import ROOT, names
-from test_docs_chinese import written
+from pages import ROOT, names, written
 
-from wallsite import tables
 from wallsite.site import numbers
+from wallsite.tables.provenance import KINDS
+from wallsite.tables.render import render
+from wallsite.tables.views import TABLES
 
+DATA = ROOT / "wallsite/tables/data"
 PAGES = [f"docs/en/{name}" for name in names(".md") + names(".ipynb")]
 
 _BRITISH = re.compile(
@@ -38,11 +41,37 @@ def test_pages_are_spelled_the_american_way(name):
     assert not british(numbers.plain(written(ROOT / name)))
 
 
-def test_glossary_and_quantities_are_spelled_the_american_way():
-    texts = [text for term in tables.glossary() for text in (term.en, term.note["en"])]
-    for value in tables.quantities().values():
-        texts += [text["en"] for text in (value.label, value.note) if text]
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_what_a_visitor_of_the_repository_reads_is_spelled_the_american_way(name):
+    assert not british((ROOT / name).read_text("utf-8"))
+
+
+def english(value):
+    """All texts ``en`` of a data file."""
+    if isinstance(value, dict):
+        yield from (x for x in [value.get("en")] if isinstance(x, str))
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from english(each)
+
+
+@pytest.mark.parametrize("path", sorted(DATA.rglob("*.toml")), ids=lambda path: path.stem)
+def test_data_is_spelled_the_american_way(path):
+    texts = list(english(tomllib.loads(path.read_text("utf-8"))))
+    assert texts
     assert not [text for text in texts if british(text)]
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_tables_are_spelled_the_american_way(name):
+    table = render(name, "en")
+    cells = [cell.text for row in table.rows for cell in row]
+    texts = [table.caption, *table.headers, *table.notes, *cells]
+    assert not [text for text in texts if british(text)]
+
+
+def test_kinds_of_provenance_are_spelled_the_american_way():
+    assert not british(" ".join(KINDS["en"].values()))
 
 
 def test_british_words_are_found():

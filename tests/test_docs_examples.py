@@ -93,8 +93,12 @@ WRONG = {
     "number_in_title": Page('??? note "[[2 := bytes_of(\'fp8\')]]"\n    text', 1, "rounds to 1"),
     "number_in_formula": Page("$\\frac{[[2 := bytes_of('fp8')]]}{1}$", 1, "rounds to 1"),
     "number_in_table": Page("| a |\n|---|\n| [[2 := bytes_of('fp8')]] |", 3, "rounds to 1"),
-    "number_half": Page("[[1 = bytes_of('fp8')]]", 1, "not part of a checked number"),
-    "number_unclosed": Page("\n1 := bytes_of('fp8')]]", 2, "not part of a checked number"),
+    "number_half": Page(
+        "[[1 = bytes_of('fp8')]]", 1, r"malformed checked number: \[\[1 = bytes_of\('fp8'\)\]\]"
+    ),
+    "number_unclosed": Page(
+        "\n1 := bytes_of('fp8')]]", 2, r"malformed checked number: := bytes_of\('fp8'\)\]\]"
+    ),
 } | {
     f"spelling_{index}": Page(f"text\n\n{opening}\n>>> 1 / 0\n{closing}", 3, "")
     for index, (opening, closing) in enumerate(SPELLINGS)

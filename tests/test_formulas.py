@@ -17,6 +17,7 @@ import pytest
 from latex import LatexError
 from mutate.edits import FORMULA
 from pages import DOCS, LANGUAGES, SNIPPETS, names
+from parity_words import IN_FORMULAS, formula_in_english
 
 from wallsite import collectives, roofline, tables, workload
 from wallsite.site import blocks, numbers
@@ -191,28 +192,6 @@ FORMULAS: dict[str, dict[str, str]] = {
         r"3 \times 4Lsh": "3 * L * 2 * gemm(1, s, h).flops",
     },
 }
-WORDS = {
-    "稠密峰值": "dense peak",
-    "频率": "clock",
-    "张量核数": "tensor cores",
-    "每周期乘加": "multiply-adds per cycle",
-    "通道数": "channels",
-    "传输率": "transfer rate",
-    "能耗比": "energy ratio",
-    "访存": "access",
-    "fp32 乘": "FP32 multiply",
-    "落差": "drop",
-    "近一级的带宽": "bandwidth one level nearer",
-    "远一级的带宽": "bandwidth one level farther",
-    "都按每卡、单向": "both per GPU and per direction",
-    "计算量 (FLOP)": "work (FLOP)",
-    "访存量 (byte)": "traffic (byte)",
-    "权重字节": "bytes of weights",
-    "实测吞吐": "measured throughput",
-    "单卡吞吐": "throughput of one GPU",
-}
-"""Words of the formulas, in Chinese and in English."""
-
 # What a symbol is drawn from: from 2 to 64 unless it is listed here.
 _LARGE = (10**9, 10**12)
 RANGES: dict[str, tuple[float, float]] = {
@@ -243,10 +222,8 @@ def statements(page: str) -> list[Statement]:
     prose = blocks.scan(page, SNIPPETS).prose
     found = []
     for match in FORMULA.finditer(prose):
-        english = re.sub(
-            r"(?<=\\text\{)[^{}]*", lambda words: WORDS.get(words[0], words[0]), match[0]
-        )
-        for part in re.split(r"\\qquad\s*\\Longrightarrow\s*\\qquad", english.strip("$")):
+        english = formula_in_english(match[0]).strip("$")
+        for part in re.split(r"\\qquad\s*\\Longrightarrow\s*\\qquad", english):
             line = prose.count("\n", 0, match.start()) + 1
             found.append(Statement(line, " ".join(part.split())))
     return found
@@ -335,7 +312,7 @@ def test_each_entry_is_used(language, name):
 
 def test_each_pair_of_words_is_used():
     chinese = "".join(_page("zh", name) for name in FORMULAS)
-    assert not {word for word in WORDS if rf"\text{{{word}}}" not in chinese}
+    assert not {word for word in IN_FORMULAS if rf"\text{{{word}}}" not in chinese}
 
 
 @pytest.mark.parametrize("name", names(".md"))

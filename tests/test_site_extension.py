@@ -133,7 +133,7 @@ CONTEXTS = {
 def test_malformed_number_is_refused(fails, context, number):
     # The site and the tests of the pages refuse the same.
     text = CONTEXTS[context].format(number)
-    assert numbers.malformed(blocks.scan(text, ROOT / "snippets").prose)
+    assert list(numbers.malformed(blocks.scan(text, ROOT / "snippets")))
     line = text.count("\n", 0, text.rindex(number)) + 1
     message = fails(text, line)
     assert message.startswith("malformed checked number: ")

@@ -139,16 +139,11 @@ def decode(device: str, params: float, dtype: str) -> None:
 @click.option("--dtype", help="Data type, in the tables that depend on one.")
 def table(name: str, lang: str, devices: tuple[str, ...], dtype: str | None) -> None:
     """Print a table: accelerators, ridge, links, models, energy, sources and more."""
-    from wallsite._checks import did_you_mean, near_matches
     from wallsite.tables import UnknownName
     from wallsite.tables.render import render
-    from wallsite.tables.views import TABLES
 
     options = {key: value for key, value in {"devices": devices, "dtype": dtype}.items() if value}
     with _exit_codes({UnknownName: NO_SUCH_NAME, TypeError: USAGE, ValueError: USAGE}):
-        if name not in TABLES:
-            hint = did_you_mean(near_matches(name, TABLES))
-            raise UnknownName(f"unknown table {name!r}{hint}; known: {', '.join(TABLES)}")
         rendered = render(name, lang, **options)
     click.echo(rendered.caption)
     rows = [rendered.headers, *([cell.text for cell in row] for row in rendered.rows)]

@@ -104,7 +104,7 @@ def refuse_block(example: Example) -> str:
 
 def refuse_number(example: Example) -> str:
     """Refuse text that looks like a checked number but does not read as one."""
-    return f"{example.parsed!r} is not part of a checked number: [[295 FLOP/byte := expression]]"
+    return example.parsed.message
 
 
 def difference(printed: str, output: Block | None) -> str | None:

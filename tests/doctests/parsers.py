@@ -14,8 +14,6 @@ from wallsite.site.blocks import Block, scan
 
 OUTPUT = "output"
 
-_REMAINDER = re.compile(r"\[\[|:=")
-
 
 class Code(NamedTuple):
     """A block, and the output block after it if no other block stands between them."""
@@ -81,9 +79,8 @@ class NumberParser:
         self.refuse = refuse
 
     def __call__(self, document: Document) -> Iterator[Region]:
-        prose = scan(document.text, self.snippets).prose
-        for number in numbers.find(prose):
+        page = scan(document.text, self.snippets)
+        for number in numbers.find(page.prose):
             yield Region(number.start, number.end, number, self.check)
-        rest = numbers.PATTERN.sub(lambda match: " " * len(match[0]), prose)
-        for match in _REMAINDER.finditer(rest):
-            yield Region(match.start(), match.end(), match[0], self.refuse)
+        for left in numbers.malformed(page):
+            yield Region(left.start, left.start, left, self.refuse)

@@ -51,8 +51,7 @@ def adapt(page: Page, named_after: Path) -> None:
         named_after: the same notebook in the language that names the headings.
     """
     convert, path = page.render, Path(str(page.file.abs_src_path))
-    for each in (path, named_after):
-        _read(each)  # mkdocs-jupyter ends on a broken one with a traceback
+    names = _names(named_after)
 
     def render(config: MkDocsConfig, files: Files) -> None:
         try:
@@ -61,7 +60,7 @@ def adapt(page: Page, named_after: Path) -> None:
             raise _failed(path, error) from None
         except (CellTimeoutError, DeadKernelError, NoSuchKernel) as error:
             raise PageError(f"{shown(path)}: {error}") from None
-        headings, names = list(_flat(page.toc)), _names(named_after)
+        headings = list(_flat(page.toc))
         if len(headings) != len(names):
             raise PageError(
                 f"{shown(path)} has {len(headings)} headings, but {shown(named_after)} "

@@ -11,12 +11,12 @@ This module knows the syntax only; `wallsite.site.expressions` knows what the na
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
 from wallsite import units
-from wallsite.site import dimensions, expressions
+from wallsite.site import blocks, dimensions, expressions
 
 PATTERN = re.compile(
     r"\[\[(?P<shown>[^\[\]\n]+?)[^\S\n]+:=[^\S\n]+(?P<expression>[^\s\[\]][^\[\]\n]*)\]\]"
@@ -138,14 +138,35 @@ def _following(pattern: re.Pattern[str], text: str, end: int, known: Container[s
     return match[1] if match and match[1] in known else ""
 
 
-def malformed(text: str) -> tuple[int, str] | None:
-    """Find the first place that was meant as a checked number and does not read as one.
+class Malformed(NamedTuple):
+    """What was meant as a checked number and would be shown as it stands.
 
-    Returns:
-        Its position and what stands there, or None.
+    Attributes:
+        start: position in the page.
+        message: what is wrong, with the text.
     """
-    left = _LEFT.search(PATTERN.sub(lambda match: " " * len(match[0]), text))
-    return (left.start(), text[slice(*left.span())].strip()) if left else None
+
+    start: int
+    message: str
+
+
+def malformed(page: blocks.Page) -> Iterator[Malformed]:
+    """Find what was meant as a checked number, in prose or in what a code block says of itself."""
+    for match in _LEFT.finditer(PATTERN.sub(lambda match: " " * len(match[0]), page.prose)):
+        written = page.prose[slice(*match.span())].strip()
+        yield Malformed(
+            match.start(),
+            f"malformed checked number: {written}; write [[295 FLOP/byte := expression]] on one "
+            "line, with blanks around :=",
+        )
+    lines = [match.start() for match in re.finditer(r"^", page.prose, re.MULTILINE)]
+    for block in page.blocks:
+        for name, text in block.attributes.items():
+            if "[[" in text:
+                yield Malformed(
+                    lines[block.line - 1],
+                    f"the {name} of a code block cannot hold a checked number: {text}",
+                )
 
 
 def plain(text: str) -> str:

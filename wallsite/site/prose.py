@@ -43,22 +43,8 @@ class _Malformed(Preprocessor):  # type: ignore[misc]
         self.page = page
 
     def run(self, lines: list[str]) -> list[str]:
-        if left := numbers.malformed(self.page.scanned.prose):
-            position, written = left
-            raise self.page.error(
-                f"malformed checked number: {written}; write [[295 FLOP/byte := expression]] on "
-                "one line, with blanks around :=",
-                near=written,
-                after=position,
-            )
-        for block in self.page.scanned.blocks:
-            for name, text in block.attributes.items():
-                if "[[" in text:
-                    raise self.page.error(
-                        f"the {name} of a code block cannot hold a checked number: {text}",
-                        near="",
-                        after=sum(len(line) + 1 for line in lines[: block.line - 1]),
-                    )
+        for left in numbers.malformed(self.page.scanned):
+            raise self.page.error(left.message, near="", after=left.start)
         return lines
 
 

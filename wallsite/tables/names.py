@@ -36,13 +36,10 @@ def unknown(what: str, name: object, known: Mapping[str, str]) -> UnknownName:
     """
     near = dict.fromkeys(known[key] for key in near_matches(spelling(name), known))
     ids = dict.fromkeys(known.values())
-    if near:
-        hint = did_you_mean(near)
-    elif len(ids) <= FEW:
-        hint = f"; known: {', '.join(ids)}"
-    else:
-        hint = "; no known name is close to it"
-    return UnknownName(f"unknown {what} {name!r}{hint}")
+    hint = did_you_mean(near) if near else ""
+    if len(ids) <= FEW:
+        hint += f"; known: {', '.join(ids)}"
+    return UnknownName(f"unknown {what} {name!r}{hint or '; no known name is close to it'}")
 
 
 def find(what: str, name: str, things: Mapping[str, T], spellings: Mapping[str, str]) -> T:

@@ -25,7 +25,7 @@ KINDS = {
         "measured": "measured",
         "derived": "derived",
         "assumed": "assumed",
-        "rumour": "rumour",
+        "rumour": "rumor",
     },
 }
 

@@ -103,7 +103,7 @@ def _accelerators(
     write.note(
         pick(
             "容量照厂商的标注写；NVIDIA 数据中心卡的驱动报出的 GiB 数与它接近。",
-            "Capacity is the vendor’s label; drivers of NVIDIA data-centre cards report close to "
+            "Capacity is the vendor’s label; drivers of NVIDIA data-center cards report close to "
             "that many GiB.",
         )
     )
