@@ -47,7 +47,7 @@ def entries(page, number):
         ),
         (
             "[[1.8 trillion := params('gpt-4-rumour')]]",
-            "rumour\nparams('gpt-4-rumour')\nGPT-4 parameters: 1.8 trillion / 1.76 trillion",
+            "rumor\nparams('gpt-4-rumour')\nGPT-4 parameters: 1.8 trillion / 1.76 trillion",
         ),
         (
             "[[95% := q('q1.dram-util')]]",
