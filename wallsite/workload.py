@@ -63,6 +63,30 @@ def gemv(m: int, k: int, element_bytes: float = 2.0) -> Work:
     return gemm(m, 1, k, element_bytes)
 
 
+def axpy(n: int, element_bytes: float = 2.0) -> Work:
+    """Scaled sum of two vectors, ``y = a·x + y``: two read, one written, a multiply-add each.
+
+    Raises:
+        ValueError: ``n`` is not a whole number above zero.
+    """
+    n, element_bytes = count("n", n), positive("element_bytes", element_bytes)
+    return Work(2.0 * n, 3 * element_bytes * n)
+
+
+def softmax(rows: int, columns: int, element_bytes: float = 2.0) -> Work:
+    """Softmax over each row, each element read once and written once.
+
+    Five FLOPs an element: a comparison for the largest, a subtraction, an exponential (counted
+    as one), an addition to the sum, a division.
+
+    Raises:
+        ValueError: a dimension is not a whole number above zero.
+    """
+    rows, columns = count("rows", rows), count("columns", columns)
+    elements = rows * columns
+    return Work(5.0 * elements, 2 * positive("element_bytes", element_bytes) * elements)
+
+
 def kv_bytes_per_token(
     layers: int, kv_heads: int, head_dim: int, element_bytes: float = 2.0
 ) -> float:

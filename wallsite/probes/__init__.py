@@ -1,56 +1,48 @@
 """Measurements of the machine a program runs on, made so that their numbers can be defended.
 
-`measure` does it all; `measure_bandwidth` and `measure_matmul` one thing each. Programs that
-bring kernels of their own use `find_device`, `plan_arrays` and `sample`::
+`measure` runs the probes it is asked for. Programs that bring kernels of their own use
+`find_device`, `plan_arrays` and `sample`::
 
     from wallsite import probes
 
-    result = probes.measure(quick=True)
-    result.bandwidth.best                                       # triad, byte/s
-    probes.measured_ridge(result.matmuls[0], result.bandwidth)  # FLOP/byte
+    result = probes.measure(["memory", "matmul"], quick=True)
+    result.triad.bandwidth           # byte/s
+    result.ridge_point("fp32")       # FLOP/byte
 """
 
 from wallsite.probes.errors import (
     ClockStopped,
     DeviceNotFound,
     NotEnoughMemory,
+    NotMeasured,
     ProbeError,
     WrongResult,
 )
-from wallsite.probes.hardware import Device, Machine, find_device, machine
-from wallsite.probes.matmul import measure_matmul
-from wallsite.probes.memory import measure_bandwidth
+from wallsite.probes.hardware import Device, Limit, Machine, find_device, machine
 from wallsite.probes.plan import ArrayPlan, plan_arrays
-from wallsite.probes.results import (
-    BandwidthResult,
-    KernelResult,
-    MatmulResult,
-    ProbeResult,
-    measured_ridge,
-)
-from wallsite.probes.suite import measure
+from wallsite.probes.results import Environment, Measurement, Result
+from wallsite.probes.suite import PROBES, measure
 from wallsite.probes.timing import Samples, sample
 
 __all__ = [
+    "PROBES",
     "ArrayPlan",
-    "BandwidthResult",
     "ClockStopped",
     "Device",
     "DeviceNotFound",
-    "KernelResult",
+    "Environment",
+    "Limit",
     "Machine",
-    "MatmulResult",
+    "Measurement",
     "NotEnoughMemory",
+    "NotMeasured",
     "ProbeError",
-    "ProbeResult",
+    "Result",
     "Samples",
     "WrongResult",
     "find_device",
     "machine",
     "measure",
-    "measure_bandwidth",
-    "measure_matmul",
-    "measured_ridge",
     "plan_arrays",
     "sample",
 ]

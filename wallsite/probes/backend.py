@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from wallsite._checks import count
-from wallsite.probes.errors import NotEnoughMemory, WrongResult
+from wallsite.probes.errors import NotEnoughMemory
 from wallsite.probes.hardware import Device, no_torch, usable_cpus
-from wallsite.probes.timing import Samples, sample
+from wallsite.probes.timing import Events
 
 
 class Task(NamedTuple):
@@ -38,15 +38,26 @@ class Backend(Protocol):
     version: str
     threads: int | None
     dtypes: tuple[str, ...]
+    least_array_bytes: int
+    """Smallest arrays whose time is not mostly that of the calls."""
 
     def synchronise(self) -> None:
         """Wait until everything queued is done."""
 
+    def events(self) -> Events | None:
+        """Make a pair of the device's events; None where it has none."""
+
     def stream(self, array_bytes: int) -> Mapping[str, Task]:
         """Allocate three float32 arrays; return the four kernels that run over them."""
 
-    def matmul(self, n: int, dtype: str) -> Task:
-        """Allocate three ``n × n`` matrices; return their product."""
+    def repeated_add(self, array_bytes: int, times: int) -> Task:
+        """Allocate three float32 arrays; return an addition that goes over them ``times`` times."""
+
+    def operation(self, name: str, n: int, dtype: str) -> Task:
+        """Allocate what an axpy, softmax, gemv or gemm of side ``n`` needs; return it."""
+
+    def transfers(self, payload: int) -> Mapping[str, Task]:
+        """Allocate buffers on both ends of the link; return the copies between them."""
 
     def close(self) -> None:
         """Give back threads and settings."""
@@ -97,24 +108,3 @@ def allocating(where: str) -> Iterator[None]:
     except (MemoryError, RuntimeError) as error:
         reason = (str(error).splitlines() or ["out of memory"])[0]
         raise NotEnoughMemory(f"an allocation on {where} failed: {reason}") from error
-
-
-def time_and_check(
-    task: Task, backend: Backend, *, what: str, repeats: int, tolerance: float
-) -> tuple[Samples, float]:
-    """Time a task and, after the clock has stopped, check what it left.
-
-    Returns:
-        The samples, and the largest relative error.
-
-    Raises:
-        WrongResult: the error exceeds ``tolerance`` or is NaN; the time is thrown away.
-    """
-    samples = sample(task.run, repeats=repeats, synchronise=backend.synchronise)
-    error = task.largest_error()
-    if not error <= tolerance:
-        raise WrongResult(
-            f"{what} with {backend.name} {backend.version} is off by {error:.2g} of its largest "
-            f"value, more than {tolerance:.2g}: its time is not reported"
-        )
-    return samples, error

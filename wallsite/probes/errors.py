@@ -21,5 +21,13 @@ class WrongResult(ProbeError):
     """A kernel computed something else than it claims, or beat the hardware's own limit."""
 
 
+class KernelFailed(ProbeError):
+    """The library refused to run a kernel, for example in a type that the device lacks."""
+
+
 class ClockStopped(ProbeError):
-    """The clock did not advance while a kernel ran, so no rate can be computed."""
+    """The clock did not advance while a kernel ran, or contradicts another: no rate follows."""
+
+
+class NotMeasured(ProbeError):
+    """A number was asked for that the run did not measure; the message says why."""

@@ -50,6 +50,19 @@ class Machine:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """The most that the hardware can do, as it is specified.
+
+    Attributes:
+        rate: byte/s.
+        source: where the rate comes from, for example memory clock and bus width.
+    """
+
+    rate: float
+    source: str
+
+
+@dataclass(frozen=True)
 class Device:
     """Something that can be measured: the CPU, or one accelerator that torch can drive.
 
@@ -59,7 +72,7 @@ class Device:
         name: the product's name as the driver gives it.
         memory_available: bytes that may still be allocated, None if not known.
         last_level_cache: bytes of the cache in front of its memory, None if not known.
-        theoretical_bandwidth: byte/s from memory clock and bus width, None if not known.
+        bandwidth_limit: of its memory, None if not known.
         note: why a search for a device ended at this one, or empty.
     """
 
@@ -68,7 +81,7 @@ class Device:
     name: str
     memory_available: int | None
     last_level_cache: int | None
-    theoretical_bandwidth: float | None = None
+    bandwidth_limit: Limit | None = None
     note: str = ""
 
     def __str__(self) -> str:
@@ -161,19 +174,22 @@ def _accelerator(driver: Any, kind: str, index: int) -> Device:
         properties.name,
         driver.mem_get_info(index)[0],
         getattr(properties, "L2_cache_size", None),
-        theoretical_bandwidth(properties) if kind == "cuda" else None,
+        bandwidth_limit(properties) if kind == "cuda" else None,
     )
 
 
-def theoretical_bandwidth(properties: Any) -> float | None:
-    """Bandwidth of a CUDA device, byte/s: 2 × memory clock × bus width ÷ 8.
+def bandwidth_limit(properties: Any) -> Limit | None:
+    """Bandwidth of a CUDA device: 2 × memory clock × bus width ÷ 8.
 
     Memory transfers on both edges of its clock, hence the 2. CUDA gives the clock in kHz and the
     width in bits; drivers that no longer tell give zero or nothing.
     """
     kilohertz = getattr(properties, "memory_clock_rate", None)
     bits = getattr(properties, "memory_bus_width", None)
-    return 2 * kilohertz * 1e3 * bits / 8 if kilohertz and bits else None
+    if not kilohertz or not bits:
+        return None
+    rate = 2 * kilohertz * 1e3 * bits / 8
+    return Limit(rate, f"2 × {kilohertz / 1e3:g} MHz × {bits} bit ÷ 8, as the driver reports them")
 
 
 # ---------------------------------------------------------------------------- CPU and caches
@@ -230,6 +246,18 @@ def last_level_cache(root: Path = ROOT, cpus: set[int] | None = None) -> int | N
         if size := int(_sysctl(key) or 0):
             return size
     return None
+
+
+def numa_nodes(root: Path = ROOT) -> int | None:
+    """Nodes of memory, each near to some of the CPUs; None where the system does not tell."""
+    return len(list((root / "sys/devices/system/node").glob("node[0-9]*"))) or None
+
+
+def huge_pages(root: Path = ROOT) -> str | None:
+    """Policy of Linux for transparent huge pages: always, madvise or never; None elsewhere."""
+    text = _text(root / "sys/kernel/mm/transparent_hugepage/enabled")
+    chosen = re.search(r"\[(\w+)\]", text)
+    return chosen[1] if chosen else None
 
 
 def _cache_bytes(text: str) -> int:

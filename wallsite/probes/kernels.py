@@ -25,12 +25,18 @@ class Kernel:
         formula: what it computes for each element.
         reads: arrays it reads.
         writes: arrays it writes.
+        operations: FLOPs for each element.
     """
 
     name: str
     formula: str
     reads: int
     writes: int
+    operations: int
+
+    def flops(self, elements: int) -> int:
+        """FLOPs over arrays of so many elements."""
+        return self.operations * elements
 
     def bytes_counted(self, array_bytes: int) -> int:
         """Bytes by STREAM's rule: 2 arrays for copy and scale, 3 for add and triad."""
@@ -46,8 +52,8 @@ class Kernel:
 
 
 KERNELS = (
-    Kernel("copy", "a = b", reads=1, writes=1),
-    Kernel("scale", "a = q·b", reads=1, writes=1),
-    Kernel("add", "a = b + c", reads=2, writes=1),
-    Kernel("triad", "a = b + q·c", reads=2, writes=1),
+    Kernel("copy", "a = b", reads=1, writes=1, operations=0),
+    Kernel("scale", "a = q·b", reads=1, writes=1, operations=1),
+    Kernel("add", "a = b + c", reads=2, writes=1, operations=1),
+    Kernel("triad", "a = b + q·c", reads=2, writes=1, operations=2),
 )

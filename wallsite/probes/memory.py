@@ -2,97 +2,77 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
-from wallsite._checks import count
-from wallsite.probes.backend import open_backend, time_and_check
-from wallsite.probes.errors import WrongResult
-from wallsite.probes.hardware import Device, find_device
-from wallsite.probes.kernels import COUNTING_RULE, KERNELS
+from wallsite.probes.kernels import COUNTING_RULE, KERNELS, Kernel
 from wallsite.probes.plan import plan_arrays
-from wallsite.probes.results import BandwidthResult, KernelResult
+from wallsite.probes.results import OK, UNSTABLE, Measurement
+from wallsite.probes.session import Session, Work
 
 # float32 rounds twice in a triad, by 6e-8 each time.
 TOLERANCE = 1e-6
-# A spread of the triad's samples that says: something else was running.
-RESTLESS = 0.25
-# Above the hardware's own rate, with a little for its clock, a number was not measured.
-IMPOSSIBLE = 1.02
+# Arrays of half the size must give the same bandwidth, or a cache or a table still shows.
+PLATEAU = 0.10
 
 
-def measure_bandwidth(
-    device: str | Device = "auto",
-    backend: str = "auto",
-    array_bytes: int | None = None,
-    threads: int | None = None,
-    repeats: int | None = None,
-    quick: bool = False,
-) -> BandwidthResult:
-    """Measure the memory bandwidth of a device with copy, scale, add and triad.
+def measure(session: Session) -> Iterator[Measurement]:
+    """Measure a triad over half-size arrays, then copy, scale, add and triad over whole ones.
 
-    The triad is the headline. What a copy moves changes with its size, since memcpy decides by
-    size whether to store past the cache.
-
-    Args:
-        device: ``auto`` (an accelerator that torch finds, else the CPU), ``cpu``, ``cuda:1`` …
-        backend: ``auto`` (numpy on the CPU, torch elsewhere), ``numpy`` or ``torch``.
-        array_bytes: size of each of the three arrays; None plans it, see `plan_arrays`.
-        threads: threads on the CPU; None takes one for each physical core.
-        repeats: samples of each kernel; None takes 10, or 5 if ``quick``.
-        quick: smaller arrays and fewer samples.
+    The triad is the headline. What a copy moves changes with its size where memcpy decides by
+    size whether to store past the cache. A triad that changes by more than 10 % with the size of
+    the arrays, or whose samples spread, is unstable.
 
     Raises:
-        ValueError: an argument is out of range.
-        DeviceNotFound: this machine has no such device.
+        ValueError: the array size asked for is out of range.
         NotEnoughMemory: the arrays do not fit.
-        WrongResult: a kernel computed something else, or was faster than the hardware can be.
-        ClockStopped: the clock did not advance.
     """
-    repeats = count("repeats", (5 if quick else 10) if repeats is None else repeats)
-    where = find_device(device) if isinstance(device, str) else device
-    plan = plan_arrays(where, 3, array_bytes=array_bytes, quick=quick)
-    kernels: dict[str, KernelResult] = {}
-    with closing(open_backend(backend, where, threads)) as engine:
-        tasks = engine.stream(plan.array_bytes)
-        for kernel in KERNELS:
-            task = tasks[kernel.name]
-            samples, error = time_and_check(
-                task, engine, what=kernel.name, repeats=repeats, tolerance=TOLERANCE
-            )
-            kernels[kernel.name] = KernelResult(
-                name=kernel.name,
-                formula=kernel.formula,
-                bytes_counted=kernel.bytes_counted(plan.array_bytes),
-                bytes_with_write_allocate=kernel.bytes_with_write_allocate(plan.array_bytes)
-                if task.write_allocates
-                else None,
-                samples=samples,
-                largest_error=error,
-            )
-            _refuse_impossible(kernels[kernel.name], where)
+    options = session.options
+    plan = plan_arrays(session.device, 3, array_bytes=options.array_bytes, quick=options.quick)
+    (half,) = _pass(session, plan.array_bytes // 2, KERNELS[-1:])
+    yield half
+    for whole in _pass(session, plan.array_bytes, KERNELS, plan.warnings):
+        yield judged(whole, half) if whole.kernel == half.kernel else whole
 
-    warnings = plan.warnings
-    if (spread := kernels["triad"].samples.spread) > RESTLESS:
-        warnings += (
-            f"samples of the triad spread by {spread:.0%} of their median: the machine was busy",
-        )
-    return BandwidthResult(
-        device=where,
-        backend=engine.name,
-        backend_version=engine.version,
-        threads=engine.threads,
+
+def _pass(
+    session: Session, size: int, kernels: Sequence[Kernel], warnings: tuple[str, ...] = ()
+) -> Iterator[Measurement]:
+    """Measure kernels over one set of arrays, free again at the end."""
+    tasks = session.engine.stream(size)
+    for kernel in kernels:
+        work = replace(stream_work(session, kernel, size), warnings=warnings)
+        yield session.measure(work, partial(tasks.__getitem__, kernel.name))
+
+
+def stream_work(session: Session, kernel: Kernel, array_bytes: int) -> Work:
+    """Count a kernel over arrays of a size."""
+    return Work(
+        probe="memory",
+        kernel=kernel.name,
+        formula=kernel.formula,
         dtype="fp32",
-        array_bytes=plan.array_bytes,
+        shape=(array_bytes // 4,),
+        array_bytes=array_bytes,
+        bytes_counted=kernel.bytes_counted(array_bytes),
+        bytes_hardware=kernel.bytes_with_write_allocate(array_bytes),
         rule=COUNTING_RULE,
-        kernels=tuple(kernels.values()),
-        warnings=warnings,
+        flops=kernel.flops(array_bytes // 4),
+        tolerance=TOLERANCE,
+        limit=session.device.bandwidth_limit,
     )
 
 
-def _refuse_impossible(result: KernelResult, device: Device) -> None:
-    limit = device.theoretical_bandwidth
-    if limit is not None and result.best > IMPOSSIBLE * limit:
-        raise WrongResult(
-            f"{result.name} came out at {result.best / 1e9:,.0f} GB/s, above the "
-            f"{limit / 1e9:,.0f} GB/s that {device.name} can move: it is not reported"
-        )
+def judged(whole: Measurement, half: Measurement) -> Measurement:
+    """Call a triad unstable if arrays half as large give another bandwidth."""
+    if whole.samples is None or half.samples is None or whole.status != OK:
+        return whole
+    change = half.median_bandwidth / whole.median_bandwidth - 1
+    if abs(change) <= PLATEAU:
+        return whole
+    return replace(
+        whole,
+        status=UNSTABLE,
+        reason=f"arrays half as large give {change:+.0%}: not yet a plateau",
+    )

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from wallsite.probes.backend import Task, allocating
 from wallsite.probes.hardware import physical_cores
 from wallsite.probes.kernels import Q
+from wallsite.probes.numpy_operations import OPERATIONS, aligned
 
 # 256 KiB of float32. A triad is two numpy calls; cut into blocks that stay in a core's own cache
 # between them, it moves what one loop would move.
@@ -34,6 +37,7 @@ class NumpyBackend:
         # A pool of one for each, so that a slice always meets the thread that filled it.
         self._pools = [ThreadPoolExecutor(1) for _ in range(threads or physical_cores())]
         self.threads: int | None = len(self._pools)
+        self.least_array_bytes = 2**14 * len(self._pools)
 
     def synchronise(self) -> None:
         """Nothing to wait for: a numpy call returns when it is done."""
@@ -45,26 +49,7 @@ class NumpyBackend:
 
     def stream(self, array_bytes: int) -> Mapping[str, Task]:
         """Three arrays; every thread fills, uses and checks a slice of its own."""
-        elements = array_bytes // 4
-        step = -(-elements // len(self._pools) // LINE) * LINE
-        with allocating("cpu"):
-            a, b, c = (np.empty(elements, np.float32) for _ in range(3))
-            slices = [
-                _cut(a, b, c, range(i, min(i + step, elements))) for i in range(0, elements, step)
-            ]
-            self._each(_fill, slices)
-
-        def task(
-            kernel: Callable[[Triple], object],
-            exact: Callable[[Array, Array], Array],
-            write_allocates: bool = True,
-        ) -> Task:
-            def largest_error() -> float:
-                errors = self._each(lambda part: _largest_error(part, exact), slices)
-                return float(np.max(errors))  # unlike Python's max, never loses a NaN
-
-            return Task(lambda: self._each(kernel, slices), largest_error, write_allocates)
-
+        task = partial(self._task, self._slices(array_bytes))
         return {
             # memcpy, which stores past the cache from a size on that it chooses itself.
             "copy": task(lambda s: np.copyto(s[0], s[1]), lambda b, _: b, write_allocates=False),
@@ -73,24 +58,57 @@ class NumpyBackend:
             "triad": task(_triad, lambda b, c: b + Q * c),
         }
 
-    def matmul(self, n: int, dtype: str) -> Task:
-        """Product of two random matrices by the BLAS that numpy was built with.
+    def repeated_add(self, array_bytes: int, times: int) -> Task:
+        """``a = b + c`` over three arrays, ``times`` times within one call for each thread.
 
-        BLAS has threads of its own, so those of this backend are not used.
+        As views whose first axis does not move, the arrays are gone over again and again inside
+        numpy, where small ones would otherwise be timed together with Python.
         """
-        del dtype  # numpy multiplies fp32 fast, and nothing narrower
-        random = np.random.default_rng(0)
+        slices = self._slices(array_bytes)
+
+        def run(part: Triple) -> None:
+            a, b, c = (as_strided(x, (times, len(x)), (0, x.itemsize)) for x in part)
+            np.add(b, c, out=a)
+
+        return self._task(slices, run, lambda b, c: b + c)
+
+    def operation(self, name: str, n: int, dtype: str) -> Task:
+        """One of `numpy_operations`; numpy computes them in fp32, the only type it is fast in."""
+        del dtype
+        return OPERATIONS[name](n)
+
+    def transfers(self, payload: int) -> Mapping[str, Task]:
+        """Nothing: a CPU needs no link to its own memory."""
+        del payload
+        return {}
+
+    def events(self) -> None:
+        """Nothing: the host's clock times the host's work."""
+
+    def _slices(self, array_bytes: int) -> list[Triple]:
+        """Allocate three arrays; each thread fills its slice of them."""
+        elements = array_bytes // 4
+        step = -(-elements // len(self._pools) // LINE) * LINE
         with allocating("cpu"):
-            x, y = (random.standard_normal((n, n), np.float32) for _ in range(2))
-            out = np.full_like(x, np.nan)
-        vector = random.standard_normal(n, np.float32)
+            a, b, c = (aligned(elements) for _ in range(3))
+            slices = [
+                _cut(a, b, c, range(i, min(i + step, elements))) for i in range(0, elements, step)
+            ]
+            self._each(_fill, slices)
+        return slices
 
+    def _task(
+        self,
+        slices: list[Triple],
+        kernel: Callable[[Triple], object],
+        exact: Callable[[Array, Array], Array],
+        write_allocates: bool = True,
+    ) -> Task:
         def largest_error() -> float:
-            # Freivalds: (x·y)·v against x·(y·v) looks at every element in n² work, not n³.
-            exact = x @ (y @ vector)
-            return float(np.abs(out @ vector - exact).max() / np.abs(exact).max())
+            errors = self._each(lambda part: _largest_error(part, exact), slices)
+            return float(np.max(errors))  # unlike Python's max, never loses a NaN
 
-        return Task(lambda: np.matmul(x, y, out=out), largest_error)
+        return Task(lambda: self._each(kernel, slices), largest_error, write_allocates)
 
     def _each(self, work: Callable[[Triple], T], slices: Iterable[Triple]) -> list[T]:
         """Have each thread work on its own slice, all at once; wait for all of them."""

@@ -1,211 +1,289 @@
 """What was measured, kept so that it can be judged again a year from now.
 
-Every sample is kept, not only the best; every rate is computed from samples and bytes when it
-is asked for. Units are SI: byte, s, byte/s, FLOP/s, FLOP/byte.
+Every sample is kept, not only the best; every rate is computed from samples and counts when it
+is asked for. Units are SI: byte, s, byte/s, FLOP, FLOP/s, FLOP/byte.
 """
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import io
 import json
-import types
-import typing
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from wallsite.probes.hardware import Device, Machine
+from wallsite.probes.errors import NotMeasured
+from wallsite.probes.hardware import Device, Limit, Machine
+from wallsite.probes.parse import read
 from wallsite.probes.timing import Samples
 from wallsite.roofline import ridge_point
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the JSON. It changes whenever a field does."""
 
+OK, UNSTABLE, SKIPPED, FAILED = "ok", "unstable", "skipped", "failed"
+STATUSES = (OK, UNSTABLE, SKIPPED, FAILED)
+
 
 @dataclass(frozen=True)
-class KernelResult:
-    """One kernel over arrays of one size.
+class Measurement:
+    """One kernel at one size on one device.
 
     Attributes:
-        formula: what it computed.
-        bytes_counted: bytes of one run by the counting rule.
-        bytes_with_write_allocate: bytes if every line is read before it is overwritten, as a
-            CPU's ordinary stores do; None where other stores may be used: by memcpy, which
-            numpy copies with, and on an accelerator.
-        samples: all durations.
-        largest_error: relative error of the worst element, checked after the clock stopped.
+        probe: which probe took it: memory, cache, matmul, kernels or link.
+        kernel: what ran, for example ``triad``, ``matmul``, ``host-to-device``.
+        formula: what it computes for each element, or what it moves.
+        dtype: type of the elements.
+        shape: sides of the operands: ``(n,)`` for arrays, ``(m, n, k)`` for a matrix product.
+        array_bytes: bytes of the largest operand.
+        bytes_counted: bytes of one run by ``rule``.
+        bytes_hardware: estimate of what the memory itself moved in one run, where it is known to
+            differ from what is counted or to equal it; None where it is not known.
+        rule: how bytes are counted.
+        flops: FLOPs of one run, a multiply-add counted as two.
+        samples: all durations; None if nothing was measured.
+        largest_error: of the result, checked after the clock stopped, relative to its largest
+            value; None if nothing was measured.
+        limit: what the hardware is specified to reach, None if not known.
+        status: ``ok``; ``unstable``, a number not to build on; ``skipped`` or ``failed``, no
+            number at all.
+        reason: why the status is not ``ok``; else empty.
+        error: class of the error that made it fail; else empty.
+        warnings: what a reader of the number has to know, one sentence each.
+        wall_seconds: allocation, filling, warm-up, samples and check together.
     """
 
-    name: str
+    probe: str
+    kernel: str
     formula: str
+    dtype: str
+    shape: tuple[int, ...]
+    array_bytes: int
     bytes_counted: int
-    bytes_with_write_allocate: int | None
-    samples: Samples
-    largest_error: float
+    bytes_hardware: int | None
+    rule: str
+    flops: int
+    samples: Samples | None
+    largest_error: float | None
+    limit: Limit | None
+    status: str
+    reason: str
+    error: str
+    warnings: tuple[str, ...]
+    wall_seconds: float
 
     @property
-    def best(self) -> float:
+    def seconds(self) -> Samples:
+        """The durations.
+
+        Raises:
+            NotMeasured: there are none; the message says why.
+        """
+        if self.samples is None:
+            raise NotMeasured(f"{self.kernel} {self.dtype} was not measured: {self.reason}")
+        return self.samples
+
+    @property
+    def bandwidth(self) -> float:
         """Bandwidth in the best sample, byte/s, by the counting rule."""
-        return self.bytes_counted / self.samples.best
+        return self.bytes_counted / self.seconds.best
 
     @property
-    def median(self) -> float:
+    def median_bandwidth(self) -> float:
         """Bandwidth in the median sample, byte/s, by the counting rule."""
-        return self.bytes_counted / self.samples.median
+        return self.bytes_counted / self.seconds.median
 
     @property
-    def best_with_write_allocate(self) -> float | None:
+    def hardware_bandwidth(self) -> float | None:
         """Estimate of what the memory itself moved in the best sample, byte/s."""
-        moved = self.bytes_with_write_allocate
-        return None if moved is None else moved / self.samples.best
+        moved = self.bytes_hardware
+        return None if moved is None else moved / self.seconds.best
+
+    @property
+    def performance(self) -> float:
+        """FLOP/s in the best sample."""
+        return self.flops / self.seconds.best
+
+    @property
+    def median_performance(self) -> float:
+        """FLOP/s in the median sample."""
+        return self.flops / self.seconds.median
+
+    @property
+    def intensity(self) -> float:
+        """Arithmetic intensity, FLOP/byte."""
+        return self.flops / self.bytes_counted
+
+    @property
+    def fraction_of_limit(self) -> float | None:
+        """Best bandwidth ÷ what the hardware is specified to reach."""
+        return None if self.limit is None else self.bandwidth / self.limit.rate
 
 
 @dataclass(frozen=True)
-class BandwidthResult:
-    """Memory bandwidth of one device.
+class Environment:
+    """What else bears on a measurement.
 
     Attributes:
-        threads: threads that ran the kernels; None on an accelerator.
-        rule: how bytes were counted.
-        kernels: copy, scale, add, triad.
-        warnings: what a reader of the numbers has to know, one sentence each.
+        affinity: logical CPUs that the process may run on.
+        numa_nodes: how many there are, None if not known.
+        huge_pages: the system's policy for transparent huge pages, None if not known.
+        load_average: over the minute before the start; None where the system has none.
+        python: version.
+        variables: environment variables that set the threads of libraries.
     """
 
+    affinity: tuple[int, ...]
+    numa_nodes: int | None
+    huge_pages: str | None
+    load_average: float | None
+    python: str
+    variables: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Result:
+    """All that one run measured, on one device.
+
+    Attributes:
+        wallsite: version of the package.
+        started: UTC, ISO 8601.
+        finished: UTC, ISO 8601.
+        wall_seconds: from start to finish.
+        interrupted: whether the run was stopped before its end.
+        machine: the host.
+        device: what was measured.
+        environment: what else bears on it.
+        backend: library that ran the kernels.
+        backend_version: its version.
+        threads: threads of the bandwidth kernels; None on an accelerator.
+        peak_memory: most bytes of main memory the process held; None if not known.
+        measurements: in the order they were taken.
+    """
+
+    wallsite: str
+    started: str
+    finished: str
+    wall_seconds: float
+    interrupted: bool
+    machine: Machine
     device: Device
+    environment: Environment
     backend: str
     backend_version: str
     threads: int | None
-    dtype: str
-    array_bytes: int
-    rule: str
-    kernels: tuple[KernelResult, ...]
-    warnings: tuple[str, ...]
-
-    @property
-    def triad(self) -> KernelResult:
-        """The headline: its count does not depend on how a copy happens to be done."""
-        (triad,) = (kernel for kernel in self.kernels if kernel.name == "triad")
-        return triad
-
-    @property
-    def best(self) -> float:
-        """Triad bandwidth in its best sample, byte/s."""
-        return self.triad.best
-
-
-@dataclass(frozen=True)
-class MatmulResult:
-    """Rate of square matrix products of one type on one device.
-
-    Attributes:
-        n: side of the matrices.
-        samples: all durations.
-        largest_error: relative to the largest value, checked after the clock stopped.
-    """
-
-    device: Device
-    backend: str
-    backend_version: str
-    dtype: str
-    n: int
-    samples: Samples
-    largest_error: float
-
-    @property
-    def flops(self) -> int:
-        """FLOPs of one product, a multiply-add counted as two: 2n³."""
-        return 2 * self.n**3
-
-    @property
-    def best(self) -> float:
-        """FLOP/s in the best sample."""
-        return self.flops / self.samples.best
-
-    @property
-    def median(self) -> float:
-        """FLOP/s in the median sample."""
-        return self.flops / self.samples.median
-
-
-def measured_ridge(matmul: MatmulResult, bandwidth: BandwidthResult) -> float:
-    """Ridge point of a device from what was measured on it: matmul peak ÷ triad bandwidth.
-
-    Raises:
-        ValueError: the two were measured on different devices.
-    """
-    if (matmul.device.kind, matmul.device.index) != (bandwidth.device.kind, bandwidth.device.index):
-        raise ValueError(
-            f"matmul was measured on {matmul.device}, bandwidth on {bandwidth.device}: "
-            "a ridge point belongs to one device"
-        )
-    return ridge_point(matmul.best, bandwidth.best)
-
-
-@dataclass(frozen=True)
-class ProbeResult:
-    """One machine, measured.
-
-    Attributes:
-        version: of wallsite.
-        started: UTC, ISO 8601.
-        finished: UTC, ISO 8601.
-        load_average: over the minute before the start; None where the system has none.
-        peak_memory: most bytes of main memory the process held; None if not known.
-    """
-
-    version: str
-    started: str
-    finished: str
-    machine: Machine
-    load_average: float | None
     peak_memory: int | None
-    bandwidth: BandwidthResult
-    matmuls: tuple[MatmulResult, ...]
+    measurements: tuple[Measurement, ...]
+
+    def select(self, probe: str, kernel: str | None = None) -> tuple[Measurement, ...]:
+        """Measurements of a probe, or of one kernel of it, that hold numbers."""
+        return tuple(
+            x
+            for x in self.measurements
+            if x.probe == probe and kernel in {None, x.kernel} and x.samples is not None
+        )
+
+    @property
+    def triad(self) -> Measurement:
+        """The headline bandwidth: its count does not depend on how a copy happens to be done.
+
+        Raises:
+            NotMeasured: this run has none.
+        """
+        return self._best("memory", "triad", lambda x: x.array_bytes)
+
+    @property
+    def matmul_dtypes(self) -> tuple[str, ...]:
+        """Types that a matrix product was measured in."""
+        return tuple(dict.fromkeys(x.dtype for x in self.select("matmul")))
+
+    def matmul(self, dtype: str) -> Measurement:
+        """Return the fastest matrix product of a type: the measured compute peak.
+
+        Raises:
+            NotMeasured: this run has none.
+        """
+        return self._best("matmul", "matmul", lambda x: x.performance, dtype)
+
+    def ridge_point(self, dtype: str) -> float:
+        """Measured ridge point, FLOP/byte: matmul peak of a type ÷ triad bandwidth.
+
+        Raises:
+            NotMeasured: this run lacks one of the two.
+        """
+        return ridge_point(self.matmul(dtype).performance, self.triad.bandwidth)
+
+    def _best(
+        self, probe: str, kernel: str, key: Callable[[Measurement], float], dtype: str | None = None
+    ) -> Measurement:
+        found = [x for x in self.select(probe, kernel) if dtype in {None, x.dtype}]
+        if found:
+            return max(found, key=key)
+        reasons = [x.reason for x in self.measurements if x.probe == probe and x.reason]
+        what = " ".join(filter(None, [kernel, dtype]))
+        why = reasons[0] if reasons else f"run the probe {probe}"
+        raise NotMeasured(f"{what} was not measured on {self.device}: {why}")
+
+    # ---------------------------------------------------------------------------- files
 
     def to_json(self) -> str:
         """Versioned JSON; `from_json` reads it back to an equal result."""
         fields = {"schema": SCHEMA, **dataclasses.asdict(self)}
-        return json.dumps(fields, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(fields, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
-    def from_json(cls, text: str) -> ProbeResult:
+    def from_json(cls, text: str) -> Result:
         """Read what `to_json` wrote.
 
         Raises:
             ValueError: it is not JSON, another version, or not what such a file holds; the
                 message names the field.
         """
-        fields = json.loads(text, parse_constant=_refuse_constant)
+        try:
+            fields = json.loads(text, parse_constant=_refuse_constant)
+        except RecursionError:
+            raise ValueError("not a wallsite probe result: nested too deep") from None
         if not isinstance(fields, dict) or "schema" not in fields:
             raise ValueError("not a wallsite probe result: it has no field schema")
         if (schema := fields.pop("schema")) != SCHEMA:
             raise ValueError(f"schema {schema!r} is not {SCHEMA}, the one this version reads")
-        result = _read(cls, fields, "result")
+        result = read(cls, fields, "result")
         assert isinstance(result, cls)
+        for number, measurement in enumerate(result.measurements):
+            if measurement.status not in STATUSES:
+                raise ValueError(
+                    f"result.measurements[{number}].status must be one of {', '.join(STATUSES)}, "
+                    f"got {measurement.status!r}"
+                )
         return result
+
+    def to_csv(self) -> str:
+        """Comma-separated values with a header: one row for each sample."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        writer.writerows(self._rows())
+        return text.getvalue()
+
+    def _rows(self) -> Iterator[Sequence[object]]:
+        for x in self.measurements:
+            fixed = [
+                *(str(self.device), self.device.name, self.backend, self.threads),
+                *(x.probe, x.kernel, x.dtype, "x".join(map(str, x.shape)), x.array_bytes),
+                *(x.bytes_counted, x.bytes_hardware, x.flops, x.status),
+            ]
+            if x.samples is None:
+                yield [*fixed, None, None]
+            else:
+                yield from ([*fixed, i, second] for i, second in enumerate(x.samples.seconds))
+
+
+_COLUMNS = (
+    *("device", "name", "backend", "threads", "probe", "kernel", "dtype", "shape"),
+    *("array_bytes", "bytes_counted", "bytes_hardware", "flops", "status", "sample", "seconds"),
+)
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
-
-
-def _read(kind: Any, value: Any, name: str) -> Any:
-    """Turn parsed JSON into the type that an annotation asks for."""
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin in {types.UnionType, typing.Union}:
-        if value is None and type(None) in arguments:
-            return None
-        return _read(next(a for a in arguments if a is not type(None)), value, name)
-    if origin is tuple:
-        if not isinstance(value, list):
-            raise ValueError(f"{name} must be a list, got {value!r}")
-        return tuple(_read(arguments[0], item, f"{name}[{i}]") for i, item in enumerate(value))
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        hints = typing.get_type_hints(kind)
-        if not isinstance(value, dict) or value.keys() != hints.keys():
-            raise ValueError(f"{name} must have the fields {', '.join(hints)}")
-        return kind(**{key: _read(hints[key], value[key], f"{name}.{key}") for key in hints})
-    if kind is float and type(value) is int:
-        return float(value)
-    if type(value) is not kind:
-        raise ValueError(f"{name} must be {kind.__name__}, got {value!r}")
-    return value

@@ -1,45 +1,154 @@
-"""The whole measurement of one device: bandwidth, matmul peak, and so its ridge point."""
+"""A run of the probes: memory, cache, matmul, operations and link, one after the other."""
 
 from __future__ import annotations
 
 import os
+import platform
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
+from types import ModuleType
 
 from wallsite import __version__
-from wallsite.probes.hardware import find_device, machine, peak_memory
-from wallsite.probes.matmul import measure_matmul
-from wallsite.probes.memory import measure_bandwidth
-from wallsite.probes.results import ProbeResult
+from wallsite._checks import count, positive
+from wallsite.probes import cache, errors, link, matmul, memory, operations
+from wallsite.probes.backend import open_backend
+from wallsite.probes.errors import DeviceNotFound, ProbeError
+from wallsite.probes.hardware import (
+    find_device,
+    huge_pages,
+    machine,
+    numa_nodes,
+    peak_memory,
+    usable_cpus,
+)
+from wallsite.probes.results import FAILED, SKIPPED, Environment, Measurement, Result
+from wallsite.probes.session import Options, Session, Work, unmeasured
+from wallsite.probes.timing import Deadline
+
+PROBES: dict[str, ModuleType] = {
+    "memory": memory,
+    "matmul": matmul,
+    "operations": operations,
+    "cache": cache,
+    "link": link,
+}
+"""In the order they run: what a ridge point needs comes first."""
+_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_WAIT_POLICY")
 
 
 def measure(
+    probes: str | Iterable[str] = ("memory", "matmul"),
     device: str = "auto",
     backend: str = "auto",
+    dtype: str = "auto",
     array_bytes: int | None = None,
     threads: int | None = None,
     repeats: int | None = None,
+    budget: float | None = None,
     quick: bool = False,
-) -> ProbeResult:
-    """Measure a device: memory bandwidth, then matmul in each type worth having.
+    tell: Callable[[str], object] = lambda what: None,
+) -> Result:
+    """Measure a device.
 
-    That is fp32 with numpy, and fp32 and bf16 with torch. The arguments are those of
-    `measure_bandwidth`, and so are the errors. With numpy ``threads`` holds for the bandwidth
-    only: its matrix product has threads of its own.
+    Args:
+        probes: ``memory``, ``cache``, ``matmul``, ``operations``, ``link``, several of them, or
+            ``all``.
+        device: ``auto`` (an accelerator that torch finds, else the CPU), ``cpu``, ``cuda:1`` …
+        backend: ``auto`` (numpy on the CPU, torch elsewhere), ``numpy`` or ``torch``.
+        dtype: of matrix products and operations: ``fp32``, or with torch ``bf16`` and ``fp16``;
+            ``auto`` takes all that the backend has.
+        array_bytes: size of each array of the memory probe; None plans it, see `plan_arrays`.
+        threads: threads on the CPU; None takes one for each physical core. With numpy it holds
+            for the bandwidth only: its matrix product has threads of its own.
+        repeats: samples of each kernel; None takes 10, or 5 if ``quick``.
+        budget: seconds after which nothing new is started; None for as long as it takes.
+        quick: smaller arrays and fewer samples.
+        tell: is told what is being measured, in a few words.
+
+    Returns:
+        What was measured. A kernel that failed among others that did not is in it, with the
+        reason. An interrupt (Ctrl-C) ends the run and keeps what it has.
+
+    Raises:
+        ValueError: an argument is out of range.
+        DeviceNotFound: this machine has no such device.
+        ProbeError: nothing at all could be measured; it is the first error there was.
     """
-    started, load = _now(), os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    where = find_device(device)
-    bandwidth = measure_bandwidth(where, backend, array_bytes, threads, repeats, quick)
-    dtypes = ("fp32",) if bandwidth.backend == "numpy" else ("fp32", "bf16")
-    matmuls = [measure_matmul(where, backend, dtype, threads, repeats, quick) for dtype in dtypes]
-    return ProbeResult(
-        version=__version__,
+    options = Options(
+        dtype=dtype,
+        array_bytes=None if array_bytes is None else count("array_bytes", array_bytes, 64),
+        repeats=None if repeats is None else count("repeats", repeats),
+        quick=quick,
+    )
+    deadline = Deadline(None if budget is None else positive("budget", budget))
+    wanted = _wanted(probes)
+    started, where = _now(), find_device(device)
+    environment = _environment()
+    taken: list[Measurement] = []
+    interrupted = False
+    with closing(open_backend(backend, where, threads)) as engine:
+        session = Session(where, engine, options, deadline, tell)
+        try:
+            for measurement in _measurements(session, wanted):
+                taken.append(measurement)
+        except KeyboardInterrupt:
+            if not taken:
+                raise
+            interrupted = True
+    _refuse_empty(taken)
+    return Result(
+        wallsite=__version__,
         started=started,
         finished=_now(),
+        wall_seconds=deadline.elapsed,
+        interrupted=interrupted,
         machine=machine(),
-        load_average=load,
+        device=where,
+        environment=environment,
+        backend=engine.name,
+        backend_version=engine.version,
+        threads=engine.threads,
         peak_memory=peak_memory(),
-        bandwidth=bandwidth,
-        matmuls=tuple(matmuls),
+        measurements=tuple(taken),
+    )
+
+
+def _wanted(probes: str | Iterable[str]) -> list[str]:
+    names = [probes] if isinstance(probes, str) else list(probes)
+    if names == ["all"]:
+        return list(PROBES)
+    if not names or (unknown := [name for name in names if name not in PROBES]):
+        known = ", ".join(["all", *PROBES])
+        raise ValueError(f"probes must be among {known}, got {unknown[0] if names else names!r}")
+    return [name for name in PROBES if name in names]
+
+
+def _measurements(session: Session, wanted: list[str]) -> Iterator[Measurement]:
+    """Run the probes. One that cannot start is told like a kernel that cannot run."""
+    for name in wanted:
+        try:
+            yield from PROBES[name].measure(session)
+        except ProbeError as error:
+            status = SKIPPED if isinstance(error, DeviceNotFound) else FAILED
+            yield unmeasured(Work(name, name), status, str(error), type(error).__name__)
+
+
+def _refuse_empty(taken: list[Measurement]) -> None:
+    """Raise the first error if nothing was measured at all."""
+    if not any(x.samples for x in taken):
+        first = taken[0]
+        raise getattr(errors, first.error or "NotMeasured")(first.reason)
+
+
+def _environment() -> Environment:
+    return Environment(
+        affinity=tuple(sorted(usable_cpus())),
+        numa_nodes=numa_nodes(),
+        huge_pages=huge_pages(),
+        load_average=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        python=platform.python_version(),
+        variables={name: os.environ[name] for name in _VARIABLES if name in os.environ},
     )
 
 

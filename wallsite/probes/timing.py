@@ -1,7 +1,9 @@
 """Time, read in one place.
 
 A kernel on a GPU is only queued when its call returns, so the device is synchronised on both
-sides of the clock. Nothing else in the package reads a clock to time work.
+sides of the clock. Where a device has events, they are recorded around the work as well and say
+how long it took, without the cost of the launch and of the synchronisation; the host's clock then
+tells whether they can be right. Nothing else in the package reads a clock.
 """
 
 from __future__ import annotations
@@ -11,12 +13,55 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from wallsite._checks import count
 from wallsite.probes.errors import ClockStopped
 
 # A sample shorter than this is mostly launch and synchronisation, so calls are repeated inside it.
 SHORTEST_SAMPLE = 0.005
+# Samples to take even if the time is up: fewer have no median worth the name.
+LEAST_SAMPLES = 3
+# A device's clock may run this much fast, and its events this many seconds early, before it lies.
+FAST, EARLY = 1.02, 20e-6
+
+
+class Events(Protocol):
+    """A pair of events of a device, recorded around work that is queued on it."""
+
+    def begin(self) -> None:
+        """Record the first."""
+
+    def end(self) -> None:
+        """Record the second."""
+
+    def seconds(self) -> float:
+        """Time between the two, once the device has been synchronised."""
+
+
+class Deadline:
+    """A time by which to be done.
+
+    Args:
+        budget: seconds from now; None for as long as it takes.
+    """
+
+    def __init__(
+        self, budget: float | None = None, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self.budget = budget
+        self._clock = clock
+        self._started = clock()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it was set."""
+        return self._clock() - self._started
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left, below zero once it has passed."""
+        return math.inf if self.budget is None else self.budget - self.elapsed
 
 
 @dataclass(frozen=True)
@@ -75,6 +120,8 @@ def sample(
     repeats: int = 10,
     warmups: int = 2,
     synchronise: Callable[[], object] | None = None,
+    events: Events | None = None,
+    deadline: Deadline | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Samples:
     """Run ``call`` and keep how long every run took.
@@ -84,11 +131,13 @@ def sample(
         repeats: samples to take.
         warmups: runs before them. The last one decides how many calls make up a sample.
         synchronise: waits until the device is idle; needed wherever ``call`` only queues work.
+        events: of the device, to time the work with; the host's clock checks them.
+        deadline: after it no more samples are taken, but for the first three.
         clock: seconds, ever increasing.
 
     Raises:
         ValueError: ``repeats`` or ``warmups`` is not a whole number above zero.
-        ClockStopped: the clock did not advance.
+        ClockStopped: the clock did not advance, or the events say what the host's clock refutes.
     """
     repeats, warmups = count("repeats", repeats), count("warmups", warmups)
 
@@ -96,15 +145,36 @@ def sample(
         if synchronise:
             synchronise()
         start = clock()
+        if events:
+            events.begin()
         for _ in range(calls):
             call()
+        if events:
+            events.end()
         if synchronise:
             synchronise()
-        return (clock() - start) / calls
+        host = clock() - start
+        return (_checked(events.seconds(), host) if events else host) / calls
 
     warm = [elapsed(1) for _ in range(warmups)]
     calls = 1 if warm[-1] >= SHORTEST_SAMPLE else math.ceil(SHORTEST_SAMPLE / max(warm[-1], 1e-6))
-    seconds = [elapsed(calls) for _ in range(repeats)]
+    seconds: list[float] = []
+    while len(seconds) < repeats:
+        if deadline and deadline.left <= 0 and len(seconds) >= LEAST_SAMPLES:
+            break
+        seconds.append(elapsed(calls))
     if not min(seconds) > 0:
         raise ClockStopped("the clock did not advance while the kernel ran; no rate is reported")
     return Samples(tuple(seconds), tuple(warm), calls)
+
+
+def _checked(device: float, host: float) -> float:
+    """Return what the events say, unless the host's clock, which saw that and more, refutes it."""
+    early = device > FAST * host + EARLY
+    late = host >= SHORTEST_SAMPLE and device < host / 2
+    if early or late:
+        raise ClockStopped(
+            f"the device's events say {device:.3g} s where the host's clock saw {host:.3g} s: "
+            "no rate is reported"
+        )
+    return device

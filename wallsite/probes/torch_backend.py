@@ -6,6 +6,7 @@ Written against ``torch.accelerator``, so that CUDA, ROCm, XPU, MPS and others s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,9 +14,13 @@ import torch
 from wallsite.probes.backend import Task, allocating
 from wallsite.probes.hardware import Device, physical_cores
 from wallsite.probes.kernels import Q
+from wallsite.probes.torch_operations import DTYPES, OPERATIONS
 
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 CHECKED = 2**22  # elements checked at a time, so that checking takes little memory
+# Smaller arrays take less time than the start of a kernel on them, on a CPU and on an accelerator.
+LEAST_ON_HOST, LEAST_ON_DEVICE = 2**20, 2**23
+
+Arrays = list[Any]
 
 
 class TorchBackend:
@@ -30,6 +35,10 @@ class TorchBackend:
         self._kind = device.kind
         self._on_host = device.kind == "cpu"
         self._threads_before = torch.get_num_threads()
+        self._precision_before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("highest")  # fp32 must not be done in tf32
+        self._has_events = not self._on_host and _has_events(self._device)
+        self.least_array_bytes = LEAST_ON_HOST if self._on_host else LEAST_ON_DEVICE
         self.threads: int | None = None
         if self._on_host:
             self.threads = threads or physical_cores()
@@ -40,9 +49,14 @@ class TorchBackend:
         if not self._on_host:
             torch.accelerator.synchronize(self._device)
 
+    def events(self) -> DeviceEvents | None:
+        """A pair of the device's events, where it has any that tell the time."""
+        return DeviceEvents(self._device) if self._has_events else None
+
     def close(self) -> None:
-        """Give back the number of threads and what the allocator kept."""
+        """Give back torch's settings and what the allocator kept."""
         torch.set_num_threads(self._threads_before)
+        torch.set_float32_matmul_precision(self._precision_before)
         if not self._on_host:
             getattr(torch, self._kind).empty_cache()
 
@@ -52,28 +66,8 @@ class TorchBackend:
         The copy is an addition of zero: ``copy_`` hands large copies to the copy engine, which
         on some GPUs is much slower than their cores.
         """
-        elements = array_bytes // 4
-        with allocating(self._device):
-            # Filled by all threads at once: memory belongs to the socket that first writes to
-            # it, and NaN in the target shows whatever a kernel leaves out.
-            arrays: list[Any] = [
-                torch.full((elements,), torch.nan, device=self._device) for _ in range(3)
-            ]
-        a, b, c = arrays
-        b.uniform_()
-        c.uniform_()
-
-        def task(run: Callable[[], object], exact: Callable[[Any, Any], Any]) -> Task:
-            def largest_error() -> float:
-                errors = []
-                parts = (x.split(CHECKED) for x in arrays)
-                for found, left, right in zip(*parts, strict=True):
-                    expected = exact(left, right)
-                    errors.append((found - expected).abs().max() / expected.max())
-                return float(torch.stack(errors).max())
-
-            return Task(run, largest_error, write_allocates=self._on_host)
-
+        arrays = a, b, c = self._arrays(array_bytes)
+        task = partial(self._task, arrays)
         return {
             "copy": task(lambda: torch.add(b, 0, out=a), lambda b, _: b),
             "scale": task(lambda: torch.mul(b, Q, out=a), lambda b, _: Q * b),
@@ -81,18 +75,109 @@ class TorchBackend:
             "triad": task(lambda: torch.add(b, c, alpha=Q, out=a), lambda b, c: b + Q * c),
         }
 
-    def matmul(self, n: int, dtype: str) -> Task:
-        """Product of two random matrices."""
+    def repeated_add(self, array_bytes: int, times: int) -> Task:
+        """``a = b + c`` over three arrays, ``times`` times in a row."""
+        arrays = a, b, c = self._arrays(array_bytes)
+
+        def run() -> None:
+            for _ in range(times):
+                torch.add(b, c, out=a)
+
+        return self._task(arrays, run, lambda b, c: b + c)
+
+    def operation(self, name: str, n: int, dtype: str) -> Task:
+        """One of `torch_operations`."""
+        return OPERATIONS[name](n, dtype, self._device)
+
+    def transfers(self, payload: int) -> Mapping[str, Task]:
+        """Copies to and from the host, in pages that may not move and in ordinary ones.
+
+        A copy to another accelerator of the same kind is added where there is one.
+        """
+        if self._on_host:
+            return {}
         with allocating(self._device):
-            x, y, out = (
-                torch.randn(n, n, device=self._device, dtype=DTYPES[dtype]) for _ in range(3)
-            )
-        out.fill_(torch.nan)
-        vector = torch.randn(n, device=self._device)
+            here: Any = torch.empty(payload, dtype=torch.uint8, device=self._device)
+            pinned: Any = torch.empty(payload, dtype=torch.uint8, pin_memory=self._kind != "mps")
+            ordinary: Any = torch.zeros(payload, dtype=torch.uint8)
+        here.random_()
+        pinned.random_()
+        copies = {
+            "host-to-device, pinned": _copy(pinned, here),
+            "device-to-host, pinned": _copy(here, pinned),
+            "host-to-device": _copy(ordinary, here),
+            "device-to-host": _copy(here, ordinary),
+        }
+        if self._kind == "mps":  # torch pins nothing there
+            copies = {name: copy for name, copy in copies.items() if "pinned" not in name}
+        if peer := self._peer():
+            with allocating(peer):
+                copies[f"to {peer}"] = _copy(here, torch.empty_like(here, device=peer))
+        return copies
 
+    def _peer(self) -> str | None:
+        count, index = torch.accelerator.device_count(), torch.device(self._device).index or 0
+        return f"{self._kind}:{(index + 1) % count}" if count > 1 else None
+
+    def _arrays(self, array_bytes: int) -> Arrays:
+        """Allocate a target of NaN, which show whatever a kernel leaves out, and two sources.
+
+        Torch fills them with all its threads: memory belongs to the socket that first writes it.
+        """
+        elements = array_bytes // 4
+        with allocating(self._device):
+            arrays = [torch.full((elements,), torch.nan, device=self._device) for _ in range(3)]
+        for source in arrays[1:]:
+            source.uniform_()
+        return arrays
+
+    def _task(
+        self, arrays: Arrays, run: Callable[[], object], exact: Callable[[Any, Any], Any]
+    ) -> Task:
         def largest_error() -> float:
-            # Freivalds: (x·y)·v against x·(y·v) looks at every element in n² work, not n³.
-            exact = x.float() @ (y.float() @ vector)
-            return float((out.float() @ vector - exact).abs().max() / exact.abs().max())
+            errors = []
+            parts = (x.split(CHECKED) for x in arrays)
+            for found, left, right in zip(*parts, strict=True):
+                expected = exact(left, right)
+                errors.append((found - expected).abs().max() / expected.max())
+            return float(torch.stack(errors).max())
 
-        return Task(lambda: torch.matmul(x, y, out=out), largest_error)
+        return Task(run, largest_error, write_allocates=self._on_host)
+
+
+class DeviceEvents:
+    """Two events on the current stream of a device."""
+
+    def __init__(self, device: str) -> None:
+        self._first, self._second = (torch.Event(device, enable_timing=True) for _ in range(2))
+
+    def begin(self) -> None:
+        """Record the first."""
+        self._first.record()
+
+    def end(self) -> None:
+        """Record the second."""
+        self._second.record()
+
+    def seconds(self) -> float:
+        """Time between the two; torch counts it in ms."""
+        return float(self._first.elapsed_time(self._second)) / 1e3
+
+
+def _has_events(device: str) -> bool:
+    """Whether events of the device tell the time; some backends have none, or none that do."""
+    try:
+        events = DeviceEvents(device)
+        events.begin()
+        events.end()
+        torch.accelerator.synchronize(device)
+        return events.seconds() >= 0
+    except (RuntimeError, NotImplementedError, TypeError):
+        return False
+
+
+def _copy(source: Any, target: Any) -> Task:
+    def largest_error() -> float:
+        return float(not torch.equal(source.to(target.device), target))
+
+    return Task(lambda: target.copy_(source, non_blocking=True), largest_error)

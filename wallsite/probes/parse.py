@@ -1,0 +1,59 @@
+"""Parsed JSON turned into dataclasses, with every field checked against its annotation."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from typing import Any
+
+from wallsite._checks import shown
+
+
+def read(kind: Any, value: Any, name: str) -> Any:
+    """Turn parsed JSON into the type that an annotation asks for.
+
+    Args:
+        kind: a dataclass, ``tuple[T, ...]``, ``dict[str, T]``, ``T | None`` or a plain type.
+        value: what the JSON held.
+        name: of the value, for the message.
+
+    Raises:
+        ValueError: the value is something else; the message names it.
+    """
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in {types.UnionType, typing.Union}:
+        (given,) = (argument for argument in arguments if argument is not types.NoneType)
+        return None if value is None else read(given, value, name)
+    if origin is tuple:
+        items = _checked(list, value, name)
+        return tuple(read(arguments[0], item, f"{name}[{i}]") for i, item in enumerate(items))
+    if origin is dict:
+        items = _checked(dict, value, name).items()
+        return {key: read(arguments[1], item, f"{name}.{key}") for key, item in items}
+    if dataclasses.is_dataclass(kind):
+        return _record(kind, value, name)
+    return _checked(kind, float(value) if kind is float and type(value) is int else value, name)
+
+
+def _record(kind: Any, value: Any, name: str) -> Any:
+    hints = typing.get_type_hints(kind)
+    if not isinstance(value, dict) or value.keys() != hints.keys():
+        raise ValueError(f"{name} must have the fields {', '.join(hints)}")
+    fields = {key: read(hints[key], value[key], f"{name}.{key}") for key in hints}
+    try:
+        return kind(**fields)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+_JSON = {list: "a list", dict: "an object", str: "a text", int: "a whole number"}
+_JSON |= {float: "a finite number", bool: "true or false"}
+
+
+def _checked(kind: Any, value: Any, name: str) -> Any:
+    # JSON writes no infinity, but 1e999 reads as one.
+    if type(value) is not kind or (kind is float and not math.isfinite(value)):
+        raise ValueError(f"{name} must be {_JSON[kind]}, got {shown(value)}")
+    return value
