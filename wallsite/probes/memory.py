@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from wallsite.probes.kernels import COUNTING_RULE, KERNELS, Kernel
-from wallsite.probes.plan import plan_arrays
+from wallsite.probes.plan import binary, plan_arrays
 from wallsite.probes.results import OK, UNSTABLE, Measurement
 from wallsite.probes.session import Session, Work
 
@@ -33,7 +33,8 @@ def measure(session: Session) -> Iterator[Measurement]:
     (half,) = _pass(session, plan.array_bytes // 2, KERNELS[-1:])
     yield half
     for whole in _pass(session, plan.array_bytes, KERNELS, plan.warnings):
-        yield judged(whole, half) if whole.kernel == half.kernel else whole
+        is_triad = whole.kernel == half.kernel
+        yield judged(whole, half, session.device.last_level_cache) if is_triad else whole
 
 
 def _pass(
@@ -64,15 +65,15 @@ def stream_work(session: Session, kernel: Kernel, array_bytes: int) -> Work:
     )
 
 
-def judged(whole: Measurement, half: Measurement) -> Measurement:
-    """Call a triad unstable if arrays half as large give another bandwidth."""
+def judged(whole: Measurement, half: Measurement, cache: int | None) -> Measurement:
+    """Call a triad unstable if its arrays fit in a cache, or if half of them give another rate."""
     if whole.samples is None or half.samples is None or whole.status != OK:
         return whole
     change = half.median_bandwidth / whole.median_bandwidth - 1
-    if abs(change) <= PLATEAU:
+    if cache and whole.bytes_counted <= cache:
+        reason = f"its arrays fit in the last-level cache of {binary(cache)}: this is not memory"
+    elif abs(change) > PLATEAU:
+        reason = f"arrays half as large give {change:+.0%}: not yet a plateau"
+    else:
         return whole
-    return replace(
-        whole,
-        status=UNSTABLE,
-        reason=f"arrays half as large give {change:+.0%}: not yet a plateau",
-    )
+    return replace(whole, status=UNSTABLE, reason=reason)

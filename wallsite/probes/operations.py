@@ -10,7 +10,7 @@ from functools import partial
 from wallsite import workload
 from wallsite.probes.hardware import Device
 from wallsite.probes.matmul import TOLERANCE, dtypes
-from wallsite.probes.plan import in_mib, plan_arrays
+from wallsite.probes.plan import binary, plan_arrays
 from wallsite.probes.results import Measurement
 from wallsite.probes.session import Session, Work
 from wallsite.workload import ELEMENT_BYTES
@@ -62,8 +62,8 @@ def _cached(work: Work, device: Device) -> tuple[str, ...]:
     if cache is None or work.bytes_counted > cache:
         return ()
     return (
-        f"its {in_mib(work.bytes_counted)} fit in the last-level cache of {in_mib(cache)} that the "
-        "system reports, so memory’s bandwidth is no roof for it",
+        f"some operands fit in the last-level cache of {binary(cache)} that the system reports; "
+        "memory’s bandwidth is no roof for them",
     )
 
 

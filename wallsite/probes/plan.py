@@ -8,7 +8,7 @@ from wallsite._checks import count as whole
 from wallsite.probes.errors import NotEnoughMemory
 from wallsite.probes.hardware import Device
 
-MIB = 2**20
+KIB, MIB = 2**10, 2**20
 # STREAM's rule: an array of four times the last-level cache leaves little of itself in it.
 CACHES = 4
 # Main memory is shared with everything else that runs, so all arrays together stay below this.
@@ -58,7 +58,7 @@ def plan_arrays(
         if fits is not None and array_bytes > fits:
             largest = _whole(fits) or fits // LINE * LINE
             raise NotEnoughMemory(
-                f"{count} arrays of {in_mib(array_bytes)} exceed half of the {in_mib(free or 0)} "
+                f"{count} arrays of {binary(array_bytes)} exceed half of the {binary(free or 0)} "
                 f"that are free on {device}; "
                 + (f"array_bytes={largest} would fit" if largest else "no size would fit")
             )
@@ -71,14 +71,14 @@ def plan_arrays(
     size = _whole(wanted if fits is None else min(wanted, fits))
     if size < FLOOR:
         raise NotEnoughMemory(
-            f"{in_mib(free or 0)} are free on {device}; {count} arrays of {in_mib(FLOOR)} need "
-            f"twice their {in_mib(count * FLOOR)}"
+            f"{binary(free or 0)} are free on {device}; {count} arrays of {binary(FLOOR)} need "
+            f"twice their {binary(count * FLOOR)}"
         )
     warnings = _cache_warning(size, count, device)
     if fits is not None and fits < wanted:
         warnings = (
-            f"only {in_mib(free or 0)} are free on {device}: arrays shrunk from {in_mib(wanted)} "
-            f"to {in_mib(size)}",
+            f"only {binary(free or 0)} are free on {device}: arrays shrunk from {binary(wanted)} "
+            f"to {binary(size)}",
             *warnings,
         )
     return ArrayPlan(size, count, warnings)
@@ -93,8 +93,8 @@ def _cache_warning(size: int, count: int, device: Device) -> tuple[str, ...]:
     if size < CACHES * cache:
         all_fit = count * size <= cache
         return (
-            f"arrays of {in_mib(size)} are smaller than {CACHES} × the last-level cache of "
-            f"{in_mib(cache)} that the system reports: "
+            f"arrays of {binary(size)} are smaller than {CACHES} × the last-level cache of "
+            f"{binary(cache)} that the system reports: "
             + ("they all fit in it" if all_fit else "part of the traffic may stay in it"),
         )
     return ()
@@ -104,6 +104,8 @@ def _whole(size: int) -> int:
     return size // MIB * MIB
 
 
-def in_mib(size: int) -> str:
-    """Write a number of bytes in whole MiB, or in bytes where there is not one."""
-    return f"{size // MIB:,} MiB" if size >= MIB else f"{size:,} bytes"
+def binary(size: int) -> str:
+    """Write a number of bytes in whole MiB, or in smaller units where there is not one."""
+    if size >= MIB:
+        return f"{size // MIB:,} MiB"
+    return f"{size // KIB:,} KiB" if size >= KIB else f"{size:,} bytes"

@@ -73,6 +73,17 @@ class Measurement:
     warnings: tuple[str, ...]
     wall_seconds: float
 
+    def __post_init__(self) -> None:
+        """Refuse counts that no rate can be computed from."""
+        if min(self.array_bytes, self.bytes_counted, self.flops) < 0:
+            raise ValueError("array_bytes, bytes_counted and flops must be 0 or above")
+        if self.samples is not None and not (self.flops if self.computes else self.bytes_counted):
+            raise ValueError("what was measured must count FLOPs or bytes")
+
+    def __str__(self) -> str:
+        """Kernel, type and shape: ``matmul bf16 4096×4096×4096``."""
+        return f"{self.kernel} {self.dtype} {'×'.join(map(str, self.shape))}".strip()
+
     @property
     def seconds(self) -> Samples:
         """The durations.
@@ -109,6 +120,15 @@ class Measurement:
     def median_performance(self) -> float:
         """FLOP/s in the median sample."""
         return self.flops / self.seconds.median
+
+    @property
+    def computes(self) -> bool:
+        """Whether its rate is told in FLOP/s, as that of matrix products; else in byte/s."""
+        return self.kernel in {"matmul", "gemm"}
+
+    def rate(self, seconds: float) -> float:
+        """FLOP/s or byte/s of a run that takes so many seconds."""
+        return (self.flops if self.computes else self.bytes_counted) / seconds
 
     @property
     def intensity(self) -> float:
@@ -191,20 +211,22 @@ class Result:
         Raises:
             NotMeasured: this run has none.
         """
-        return self._best("memory", "triad", lambda x: x.array_bytes)
+        triads = [x for x in self.measurements if (x.probe, x.kernel) == ("memory", "triad")]
+        return self._best("triad", triads, "memory", lambda x: x.array_bytes)
 
     @property
     def matmul_dtypes(self) -> tuple[str, ...]:
         """Types that a matrix product was measured in."""
-        return tuple(dict.fromkeys(x.dtype for x in self.select("matmul")))
+        return tuple(dict.fromkeys(x.dtype for x in self.measurements if x.computes and x.samples))
 
     def matmul(self, dtype: str) -> Measurement:
-        """Return the fastest matrix product of a type: the measured compute peak.
+        """Return the fastest matrix product of a type, of any size: the measured compute peak.
 
         Raises:
             NotMeasured: this run has none.
         """
-        return self._best("matmul", "matmul", lambda x: x.performance, dtype)
+        products = [x for x in self.measurements if x.computes and x.dtype == dtype]
+        return self._best(f"matmul {dtype}", products, "matmul", lambda x: x.performance)
 
     def ridge_point(self, dtype: str) -> float:
         """Measured ridge point, FLOP/byte: matmul peak of a type ÷ triad bandwidth.
@@ -215,14 +237,16 @@ class Result:
         return ridge_point(self.matmul(dtype).performance, self.triad.bandwidth)
 
     def _best(
-        self, probe: str, kernel: str, key: Callable[[Measurement], float], dtype: str | None = None
+        self,
+        what: str,
+        candidates: list[Measurement],
+        probe: str,
+        key: Callable[[Measurement], float],
     ) -> Measurement:
-        found = [x for x in self.select(probe, kernel) if dtype in {None, x.dtype}]
-        if found:
+        if found := [x for x in candidates if x.samples is not None]:
             return max(found, key=key)
-        reasons = [x.reason for x in self.measurements if x.probe == probe and x.reason]
-        what = " ".join(filter(None, [kernel, dtype]))
-        why = reasons[0] if reasons else f"run the probe {probe}"
+        reasons = [x.reason for x in (*candidates, *self.measurements) if x.probe == probe]
+        why = next(filter(None, reasons), f"run the probe {probe}")
         raise NotMeasured(f"{what} was not measured on {self.device}: {why}")
 
     # ---------------------------------------------------------------------------- files

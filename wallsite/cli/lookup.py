@@ -1,0 +1,106 @@
+"""Looking things up: ridge points, decode floors and tables, without measuring anything."""
+
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+import click
+
+from wallsite.cli.common import NO_SUCH_NAME, USAGE, aligned, exit_codes
+
+_FEWEST = 1e6  # parameters; fewer are billions written without their B
+
+
+def _number(context: click.Context, parameter: click.Parameter, text: str) -> float:
+    """Read a number of parameters, with a prefix if one is written: 7e9, 7B, 1.5T."""
+    pattern = r"((?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)([kmbt]?)"
+    parts = re.fullmatch(pattern, text.lower().replace("_", ""))
+    if not parts:
+        raise click.BadParameter(f"{text!r} is not a number such as 7e9 or 7B")
+    number = float(parts[1]) * {"": 1, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}[parts[2]]
+    if 0 < number < _FEWEST:
+        raise click.BadParameter(
+            f"{text!r} is {number:g} parameters, too few for a model; "
+            f"for {parts[1]} billion write {parts[1]}B"
+        )
+    return number
+
+
+@click.command(epilog="Example: wallsite ridge h100-sxm --dtype fp8")
+@click.argument("device")
+@click.option("--dtype", default="fp16", show_default=True, help="Data type of the peak.")
+def ridge(device: str, dtype: str) -> None:
+    """Ridge point of a DEVICE: dense peak ÷ memory bandwidth."""
+    from wallsite import tables
+    from wallsite.roofline import ridge_point
+    from wallsite.units import format_number
+
+    with exit_codes({tables.UnknownName: NO_SUCH_NAME}):
+        found = tables.accelerator(device)
+        peak = found.peak(dtype)
+    if found.bandwidth is None:
+        raise click.ClickException(f"no memory bandwidth is known for {found.name}")
+    # Where sources disagree there is a ridge point for each.
+    bandwidths = (found.bandwidth, *found.bandwidth.alternatives)
+    for top, bandwidth in product((peak, *peak.alternatives), bandwidths):
+        point = ridge_point(top.si, bandwidth.si)
+        click.echo(
+            f"{found.name}, {dtype}: {top.value:g} {top.unit} ÷ {bandwidth.value:g} "
+            f"{bandwidth.unit} = {format_number(point, 1)} FLOP/byte"
+        )
+
+
+@click.command(epilog="Example: wallsite decode h100-sxm --params 7B --dtype bf16")
+@click.argument("device")
+@click.option(
+    "--params", callback=_number, required=True, help="Parameters read per token: 7e9 or 7B."
+)
+@click.option("--dtype", default="bf16", show_default=True, help="Data type of the weights.")
+def decode(device: str, params: float, dtype: str) -> None:
+    """Least time for a token on a DEVICE at batch 1: bytes of the weights ÷ bandwidth."""
+    from wallsite import tables, workload
+    from wallsite.tables.names import find
+    from wallsite.units import format_number
+
+    with exit_codes({tables.UnknownName: NO_SUCH_NAME, ValueError: USAGE}):
+        found = tables.accelerator(device)
+        if found.bandwidth is None:
+            raise click.ClickException(f"no memory bandwidth is known for {found.name}")
+        widths = workload.ELEMENT_BYTES
+        width = find("dtype", dtype, widths, {known: known for known in widths})
+        seconds = workload.decode_floor(params, found.bandwidth.si, width)
+    weights = params * width
+    click.echo(
+        f"{found.name}: {weights / 1e9:g} GB of {dtype} weights ÷ "
+        f"{found.bandwidth.value:g} {found.bandwidth.unit} = at least "
+        f"{format_number(seconds * 1e3, 2)} ms a token, at most {format_number(1 / seconds)} "
+        "tokens/s for one sequence"
+    )
+    if found.capacity and weights > found.capacity.si:
+        click.echo(
+            f"They do not fit: {found.name} has {found.capacity.value:g} {found.capacity.unit}"
+        )
+
+
+@click.command(epilog="Example: wallsite table ridge --device h100-sxm --device b200 --dtype fp8")
+@click.argument("name")
+@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True)
+@click.option("--device", "devices", multiple=True, help="Only this device; may be repeated.")
+@click.option("--dtype", help="Data type, in the tables that depend on one.")
+def table(name: str, lang: str, devices: tuple[str, ...], dtype: str | None) -> None:
+    """Print a table: accelerators, ridge, links, models, energy, sources and more."""
+    from wallsite.tables import UnknownName
+    from wallsite.tables.render import render
+
+    options = {key: value for key, value in {"devices": devices, "dtype": dtype}.items() if value}
+    with exit_codes({UnknownName: NO_SUCH_NAME, TypeError: USAGE, ValueError: USAGE}):
+        rendered = render(name, lang, **options)
+    click.echo(rendered.caption)
+    rows = [rendered.headers, *([cell.text for cell in row] for row in rendered.rows)]
+    for line in aligned(rows):
+        click.echo(line)
+    for note in rendered.notes:
+        click.echo(f"* {note}")

@@ -1,0 +1,242 @@
+"""Measuring this machine, and looking at what was measured."""
+
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+import re
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from wallsite.cli import common, report
+
+if TYPE_CHECKING:
+    from wallsite.probes import Result
+
+_PROBES = ("memory", "cache", "matmul", "operations", "link")
+_FILE = click.Path(dir_okay=False, allow_dash=True)
+_ERASE = "\r\x1b[K"  # to the line's start, and nothing on the line
+
+
+def _bytes(context: click.Context, parameter: click.Parameter, text: str | None) -> int | None:
+    """Read a number of bytes, with a unit if one is written: 268435456, 256MiB, 1GB."""
+    from wallsite.units import scale
+
+    if text is None:
+        return None
+    parts = re.fullmatch(r"(\d{1,15}(?:\.\d+)?)([KMGT]iB|[kMGT]B)?", text)
+    if not parts:
+        raise click.BadParameter(f"{text!r} is not a number of bytes such as 268435456 or 256MiB")
+    return int(float(parts[1]) * scale(parts[2] or "byte"))
+
+
+@click.command(epilog="Example: wallsite detect")
+def detect() -> None:
+    """List what this machine is, and how each fact was found."""
+    from wallsite import probes
+
+    click.echo("\n".join(report.facts(probes.machine(), *probes.devices())))
+
+
+@click.command(epilog="Example: wallsite probe memory matmul --quick --json result.json")
+@click.argument("what", nargs=-1, type=click.Choice([*_PROBES, "all"]), metavar="[PROBE]...")
+@click.option(
+    "--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, mps, xpu, npu …"
+)
+@click.option(
+    "--backend", type=click.Choice(["auto", "numpy", "torch"]), default="auto", show_default=True
+)
+@click.option(
+    "--dtype", default="auto", show_default=True, help="Type of products and operations: fp32 …"
+)
+@click.option("--array-bytes", callback=_bytes, help="Bytes of an array: 268435456 or 256MiB.")
+@click.option("--threads", type=int, help="CPU threads; one for each core if not given.")
+@click.option("--budget", type=float, metavar="SECONDS", help="Start nothing new after this long.")
+@click.option("--quick", is_flag=True, help="Smaller arrays and fewer samples.")
+@click.option("--strict", is_flag=True, help="Fail with code 6 if a number is unstable.")
+@click.option("--json", "json_path", type=_FILE, help="Write the result as JSON; - prints it.")
+@click.option("--csv", "csv_path", type=_FILE, help="Write every sample as CSV; - prints them.")
+def probe(
+    what: tuple[str, ...],
+    device: str,
+    backend: str,
+    dtype: str,
+    array_bytes: int | None,
+    threads: int | None,
+    budget: float | None,
+    quick: bool,
+    strict: bool,
+    json_path: str | None,
+    csv_path: str | None,
+) -> None:
+    """Measure this machine. PROBE is any of memory, cache, matmul, operations, link, or all.
+
+    Without one, memory and matmul are measured: together they give the ridge point.
+    """
+    if json_path == csv_path == "-":
+        raise click.UsageError("--json - and --csv - cannot both print")
+    with ExitStack() as files:
+        # Opened first, so that a path that cannot be written costs no measurement.
+        json_file, csv_file = (_opened(files, path) for path in (json_path, csv_path))
+        try:
+            result = _measured(what, device, backend, dtype, array_bytes, threads, budget, quick)
+        except KeyboardInterrupt:
+            click.echo(_ERASE if sys.stderr.isatty() else "", err=True, nl=False)
+            common.leave("interrupted before anything was measured", common.INTERRUPTED)
+        if json_file:
+            json_file.write(result.to_json())
+        if csv_file:
+            csv_file.write(result.to_csv())
+    if "-" not in {json_path, csv_path}:
+        click.echo("\n".join(report.lines(result)))
+    _judge(result, strict)
+
+
+def _opened(files: ExitStack, path: str | None) -> IO[str] | None:
+    if path is None:
+        return None
+    return sys.stdout if path == "-" else files.enter_context(common.whole_file(Path(path)))
+
+
+def _measured(
+    what: tuple[str, ...],
+    device: str,
+    backend: str,
+    dtype: str,
+    array_bytes: int | None,
+    threads: int | None,
+    budget: float | None,
+    quick: bool,
+) -> Result:
+    from wallsite import probes
+
+    with common.exit_codes({**_codes(), ValueError: common.USAGE}):
+        result = probes.measure(
+            what or ("memory", "matmul"),
+            device=device,
+            backend=backend,
+            dtype=dtype,
+            array_bytes=array_bytes,
+            threads=threads,
+            budget=budget,
+            quick=quick,
+            tell=_tell,
+        )
+    _tell("")
+    return result
+
+
+def _codes() -> dict[type[Exception], int]:
+    from wallsite import probes
+
+    return {
+        probes.DeviceNotFound: common.NO_SUCH_NAME,
+        probes.NotEnoughMemory: common.NO_MEMORY,
+        probes.WrongResult: common.WRONG_RESULT,
+        probes.ClockStopped: common.WRONG_RESULT,
+        probes.ProbeError: common.FAILED,
+    }
+
+
+def _tell(what: str) -> None:
+    """Show what is being measured to whoever watches a terminal, on one line."""
+    if sys.stderr.isatty():
+        click.echo(_ERASE + (f"measuring {what} …" if what else ""), err=True, nl=False)
+
+
+def _judge(result: Result, strict: bool) -> None:
+    """Leave with the code of the worst that happened, once everything is written."""
+    from wallsite.probes import results
+
+    if result.interrupted:
+        common.leave("interrupted: what was measured until then is kept", common.INTERRUPTED)
+    by_name = {kind.__name__: code for kind, code in _codes().items()}
+    for each in result.measurements:
+        if each.status == results.FAILED:
+            common.leave(each.reason, by_name.get(each.error, common.FAILED))
+    unstable = [each for each in result.measurements if each.status == results.UNSTABLE]
+    if strict and unstable:
+        common.leave(f"{unstable[0]} is unstable: {unstable[0].reason}", common.NOT_STABLE)
+
+
+@click.command(
+    epilog="Example: wallsite roofline --from result.json --device h100-sxm --out roofline.svg"
+)
+@click.option(
+    "--from",
+    "paths",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    required=True,
+    help="What wallsite probe --json wrote; may be repeated.",
+)
+@click.option("--device", "devices", multiple=True, help="Of the catalogue; may be repeated.")
+@click.option("--dtype", help="Data type; that of the measured operations if not given.")
+@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    help="File to write: .svg or .png.",
+)
+def roofline(
+    paths: tuple[Path, ...], devices: tuple[str, ...], dtype: str | None, lang: str, out: Path
+) -> None:
+    """Draw measured machines, and devices of the catalogue, as rooflines in one figure."""
+    kind = out.suffix.lower().removeprefix(".")
+    if kind not in {"svg", "png"}:
+        raise click.BadParameter(f"{str(out)!r} must end in .svg or .png", param_hint="--out")
+    try:
+        from wallsite.figures import measured_roofline, style
+    except ImportError as error:
+        raise click.ClickException(
+            f'a figure needs {error.name}: pip install "wallsite[site]"'
+        ) from error
+    from wallsite.probes import NotMeasured
+    from wallsite.tables import UnknownName
+
+    results = [_read(path) for path in paths]
+    codes: dict[type[Exception], int] = {
+        UnknownName: common.NO_SUCH_NAME,
+        NotMeasured: common.USAGE,
+        ValueError: common.USAGE,
+    }
+    with common.exit_codes(codes), style.context():
+        drawing = measured_roofline.compose(results, devices, lang, dtype)
+        with common.whole_file(out, "wb") as file:
+            drawing.figure.savefig(
+                file, format=kind, dpi=216, facecolor=style.PAPER, metadata=_NO_DATE[kind]
+            )
+    click.echo(drawing.caption)
+
+
+# Matplotlib writes the time into an SVG, so that no two are equal.
+_NO_DATE = {"svg": {"Date": None}, "png": {}}
+
+
+@click.command(epilog="Example: wallsite compare before.json after.json")
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", type=click.Path(path_type=Path))
+def compare(a: Path, b: Path) -> None:
+    """Say what changed from A to B beyond noise. Both are files that wallsite probe wrote."""
+    from wallsite.probes.compare import compare as compared
+
+    click.echo("\n".join(report.changes(str(a), str(b), compared(_read(a), _read(b)))))
+
+
+def _read(path: Path) -> Result:
+    from wallsite.probes import Result
+
+    try:
+        result = Result.from_json(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        common.leave(f"{path}: {error.strerror or error}", common.USAGE)
+    except UnicodeDecodeError:
+        common.leave(f"{path}: not a wallsite probe result: it is not text", common.USAGE)
+    except ValueError as error:
+        common.leave(f"{path}: {error}", common.USAGE)
+    return result

@@ -1,0 +1,232 @@
+"""What was found and measured, as lines for a person to read."""
+
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from wallsite.cli.common import aligned
+
+if TYPE_CHECKING:
+    from wallsite.probes import Device, Machine, Measurement, Result
+    from wallsite.probes.compare import Comparison
+
+_MODEL = 7e9  # parameters of the model that the last line decodes
+
+
+# ---------------------------------------------------------------------------------- a machine
+
+
+def facts(machine: Machine, devices: Sequence[Device], reason: str) -> Iterator[str]:
+    """List the facts of a host and of its devices, each with how it was found.
+
+    Args:
+        machine: the host.
+        devices: the CPU and the accelerators.
+        reason: why there are no accelerators, or empty.
+    """
+    from wallsite.probes.plan import binary
+
+    def size(value: int | None) -> str:
+        return "not known" if value is None else binary(value)
+
+    shown = {
+        "cpu": machine.cpu,
+        "architecture": machine.architecture,
+        "system": machine.system,
+        "cpus": f"{machine.cpus} that this process may use",
+        "cores": str(machine.cores),
+        "last_level_cache": size(machine.last_level_cache),
+        "memory_total": size(machine.memory_total),
+        "memory_available": size(machine.memory_available),
+    }
+    yield from aligned(
+        [name.replace("_", " "), text, f"({machine.found[name]})"] for name, text in shown.items()
+    )
+    for device in devices:
+        yield ""
+        rows = [["device", str(device)], ["name", device.name]]
+        rows += [["memory available", size(device.memory_available)]]
+        rows += [["last-level cache", size(device.last_level_cache)]]
+        if device.bandwidth_limit:
+            limit = device.bandwidth_limit
+            rows += [["memory bandwidth", f"{limit.rate / 1e9:,.0f} GB/s", f"({limit.source})"]]
+        yield from aligned(rows)
+    if reason:
+        yield ""
+        yield f"No accelerator: {reason}."
+
+
+# ----------------------------------------------------------------------------------- a result
+
+
+def lines(result: Result) -> Iterator[str]:
+    """Tell what a run measured, and end with what has to be known of it."""
+    from wallsite.probes.plan import binary
+
+    host = result.machine
+    cache = host.last_level_cache
+    yield f"{host.cpu}, {_counted(host.cores, 'core')}, last-level cache " + (
+        binary(cache) if cache else "not known"
+    )
+    threads = f", {_counted(result.threads, 'thread')}" if result.threads else ""
+    yield (
+        f"{result.device} ({result.device.name}) with {result.backend} "
+        f"{result.backend_version}{threads}"
+    )
+    for table in (_memory, _caches, _matmuls, _operations, _links):
+        if rows := list(table(result)):
+            yield ""
+            yield from aligned(rows)
+    if decode := _decode(result):
+        yield ""
+        yield decode
+    if notes := list(_notes(result)):
+        yield ""
+        yield from notes
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _giga(rate: float | None) -> str:
+    return "" if rate is None else f"{rate / 1e9:8,.1f}"
+
+
+def _memory(result: Result) -> Iterator[list[str]]:
+    from wallsite.probes.plan import binary
+
+    measured = result.select("memory")
+    limit = next((x.limit for x in measured if x.limit), None)
+    if measured:
+        yield [
+            *("GB/s", "", "arrays", "    best", "  median", "hardware, estimated"),
+            *(["of the specified"] if limit else []),
+        ]
+    for x in sorted(measured, key=lambda x: -x.array_bytes):
+        yield [
+            *(x.kernel, x.formula, binary(x.array_bytes)),
+            *(_giga(x.bandwidth), _giga(x.median_bandwidth), _giga(x.hardware_bandwidth)),
+            *([f"{x.fraction_of_limit:.0%}"] if x.fraction_of_limit else []),
+        ]
+
+
+def _caches(result: Result) -> Iterator[list[str]]:
+    from wallsite.probes.plan import binary
+
+    if measured := result.select("cache"):
+        yield [f"GB/s, {measured[0].formula}, by the size of the three arrays together"]
+    for x in measured:
+        yield [binary(3 * x.array_bytes).rjust(10), _giga(x.bandwidth)]
+
+
+def _matmuls(result: Result) -> Iterator[list[str]]:
+    has_triad = bool(result.select("memory", "triad"))
+    unstable = ", unstable" if has_triad and result.triad.status == "unstable" else ""
+    for x in result.select("matmul"):
+        yield [
+            *("matmul", x.dtype, f"{x.shape[0]} × {x.shape[0]}"),
+            f"{x.performance / 1e12:.3f} TFLOP/s",
+            f"ridge point {result.ridge_point(x.dtype):.1f} FLOP/byte{unstable}"
+            if has_triad
+            else "",
+        ]
+
+
+def _operations(result: Result) -> Iterator[list[str]]:
+    if measured := result.select("operations"):
+        yield ["operation", "", "shape", "FLOP/byte", "    GB/s", " GFLOP/s"]
+    for x in measured:
+        yield [
+            *(x.kernel, x.dtype, " × ".join(map(str, x.shape)), f"{x.intensity:9.2f}"),
+            *(_giga(x.bandwidth), _giga(x.performance)),
+        ]
+
+
+def _links(result: Result) -> Iterator[list[str]]:
+    if measured := result.select("link"):
+        yield ["GB/s, payload per direction", "    best", "  median"]
+    for x in measured:
+        yield [x.kernel, _giga(x.bandwidth), _giga(x.median_bandwidth)]
+
+
+def _decode(result: Result) -> str:
+    """Say at which wall a model would decode here, if both walls were measured."""
+    from wallsite import roofline, workload
+
+    if not (result.select("memory", "triad") and result.matmul_dtypes):
+        return ""
+    work, bandwidth = workload.decode(_MODEL), result.triad.bandwidth
+    peak = max(result.matmul(dtype).performance for dtype in result.matmul_dtypes)
+    wall = roofline.bound(work.intensity, peak, bandwidth)
+    floor = workload.decode_floor(_MODEL, bandwidth)
+    return (
+        f"Decoding a 7B model in bf16 for one sequence does {work.intensity:.0f} FLOP/byte: "
+        f"{wall}-bound, about {floor * 1e3:,.0f} ms a token at the triad’s bandwidth."
+    )
+
+
+def _notes(result: Result) -> Iterator[str]:
+    if result.device.note:
+        yield f"Note: {result.device.note}."
+    warnings: dict[str, list[Measurement]] = {}
+    for x in result.measurements:
+        for warning in x.warnings:
+            warnings.setdefault(warning, []).append(x)
+        if x.reason:
+            yield f"{x.status.capitalize()}: {x}: {x.reason}."
+    for warning, where in warnings.items():
+        names = dict.fromkeys(x.kernel for x in where)
+        yield f"Note: {', '.join(names)}: {warning}."
+
+
+# --------------------------------------------------------------------------------- two results
+
+
+def changes(name_before: str, name_after: str, found: Comparison) -> Iterator[str]:
+    """Tell what changed between two runs, and what else did."""
+    from wallsite.probes.compare import SAME
+
+    yield from aligned(
+        [letter, name, result.started[:16].replace("T", " "), str(result.device), result.backend]
+        for letter, name, result in (
+            ("A", name_before, found.before),
+            ("B", name_after, found.after),
+        )
+    )
+    if found.differences:
+        yield ""
+        yield from aligned([["not alike", "A", "B"], *map(list, found.differences)])
+    if found.changes:
+        yield ""
+        yield from aligned([["median", "", "A", "B", "B ÷ A", ""], *map(list, _change_rows(found))])
+    yield from _one_sided("A", found.missing)
+    yield from _one_sided("B", found.added)
+    beyond = sum(change.verdict != SAME for change in found.changes)
+    yield ""
+    yield f"{beyond} of {len(found.changes)} changed beyond noise."
+
+
+def _change_rows(found: Comparison) -> Iterator[Sequence[str]]:
+    for change in found.changes:
+        unit = "GFLOP/s" if change.before.computes else "GB/s"
+        same_shape = change.before.shape == change.after.shape
+        shapes = dict.fromkeys("×".join(map(str, x.shape)) for x in (change.before, change.after))
+        yield (
+            " ".join(
+                dict.fromkeys([change.before.probe, change.before.kernel, change.before.dtype])
+            ),
+            " → ".join(shapes),
+            *(f"{_giga(x.rate(x.seconds.median))} {unit}" for x in (change.before, change.after)),
+            f"{change.ratio:5.2f}",
+            change.verdict + ("" if same_shape else ", other shape"),
+        )
+
+
+def _one_sided(letter: str, measured: Iterable[Measurement]) -> Iterator[str]:
+    if names := [f"{x.probe} {x}".replace("matmul matmul", "matmul") for x in measured]:
+        yield ""
+        yield f"only in {letter}: {', '.join(names)}"

@@ -1,0 +1,335 @@
+"""Rooflines of measured machines, with the operations that were measured on them.
+
+A roof is drawn from what was measured: the triad's bandwidth and the peak of a matrix product.
+Devices of the catalogue stand beside them with what their vendors quote.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+
+from wallsite import tables
+from wallsite.figures import labels, style
+from wallsite.figures.drawing import Drawing, Table
+from wallsite.probes.results import Measurement, Result
+from wallsite.roofline import attainable, ridge_point
+from wallsite.units import format_number
+
+# In this order; so many are told apart.
+COLOURS = (style.MEMORY, style.COMPUTE, style.COMM, style.ACCENT)
+MARKERS = {"axpy": "o", "softmax": "s", "gemv": "^", "gemm": "D"}
+ROW = 18.0  # height of a line of the legend
+PLOT = 260.0
+
+
+class Machine(NamedTuple):
+    """A roof, and the points under it.
+
+    Attributes:
+        name: of the device.
+        dtype: of the roof's peak and of the points.
+        peak: measured, or quoted by the vendor; FLOP/s; None where no vendor quotes one.
+        bandwidth: measured, or quoted by the vendor; byte/s.
+        day: when it was measured, ``2026-12-01``; empty for a device of the catalogue.
+        points: operations measured on it.
+        cache: bytes of its last-level cache, None if not known.
+    """
+
+    name: str
+    dtype: str
+    peak: float | None
+    bandwidth: float
+    day: str
+    points: tuple[Measurement, ...]
+    cache: int | None
+
+    @property
+    def ridge(self) -> float | None:
+        """Intensity where its two ceilings meet, FLOP/byte; None without a peak."""
+        return None if self.peak is None else ridge_point(self.peak, self.bandwidth)
+
+    def roof(self, intensity: float) -> float:
+        """Attainable performance at an intensity, FLOP/s."""
+        if self.peak is None:
+            return intensity * self.bandwidth
+        return attainable(intensity, self.peak, self.bandwidth)
+
+    def cached(self, point: Measurement) -> bool:
+        """Whether the operands stay in the cache, so that memory is no roof for the point."""
+        return self.cache is not None and point.bytes_counted <= self.cache
+
+
+class Words(NamedTuple):
+    """What the figure says."""
+
+    title: str
+    alt: str
+    caption: str
+    quoted: str
+    hollow: str
+    hollow_short: str
+    x: str
+    y: str
+    measured: str
+    catalogue: str
+    ridge: str
+    no_peak: str
+    comma: str
+    space: str
+    headers: tuple[str, ...]
+
+
+WORDS = {
+    "zh": Words(
+        title="{name}：实测的拐点在 {ridge} FLOP/byte",
+        alt=(
+            "Roofline 图，两轴都是对数刻度：横轴算术强度，纵轴算力。屋顶有：{roofs}。点是在 "
+            "{measured} 上实测的运算。"
+        ),
+        caption="实线是实测（{measured}）：带宽取 triad，峰值取矩阵乘。点是实测的运算。",
+        quoted="虚线取自厂商资料（{quoted}）。",
+        hollow="空心的点，操作数全放得进末级缓存，所以可以高过内存那条斜线。",
+        hollow_short="空心：在缓存里",
+        x="算术强度（FLOP/byte）",
+        y="算力（GFLOP/s）",
+        measured="{day} 实测",
+        catalogue="厂商资料",
+        ridge="拐点",
+        no_peak="没有公布 {dtype} 峰值",
+        comma="，",
+        space="",
+        headers=("名称", "类型", "算术强度（FLOP/byte）", "GB/s", "GFLOP/s"),
+    ),
+    "en": Words(
+        title="{name}: the measured ridge point lies at {ridge} FLOP/byte",
+        alt=(
+            "A roofline plot, both axes logarithmic: performance over arithmetic intensity. Its "
+            "roofs: {roofs}. The points are operations measured on {measured}."
+        ),
+        caption=(
+            "Solid roofs are measured ({measured}): bandwidth by the triad, peak by a matrix "
+            "product. The points are measured operations."
+        ),
+        quoted="Dashed roofs are quoted by the vendor ({quoted}).",
+        hollow=(
+            "The operands of a hollow point fit in the last-level cache, so it may lie above the "
+            "slope of memory."
+        ),
+        hollow_short="hollow: in a cache",
+        x="Arithmetic intensity (FLOP/byte)",
+        y="Performance (GFLOP/s)",
+        measured="measured {day}",
+        catalogue="vendor",
+        ridge="ridge point",
+        no_peak="no {dtype} peak published",
+        comma=", ",
+        space=" ",
+        headers=("Name", "Type", "Intensity (FLOP/byte)", "GB/s", "GFLOP/s"),
+    ),
+}
+
+
+def machines(
+    results: Sequence[Result], devices: Sequence[str] = (), dtype: str | None = None
+) -> list[Machine]:
+    """Read the roofs and points off results and off the catalogue.
+
+    Args:
+        results: each with a triad and a matrix product in the type.
+        devices: of the catalogue, by id, name or alias.
+        dtype: of peaks and points; None takes that of the first result's operations, or of its
+            first matrix product.
+
+    Raises:
+        ValueError: there are no results, or more roofs than can be told apart.
+        NotMeasured: a result lacks the triad or the product.
+        UnknownName: no such device.
+    """
+    if not results:
+        raise ValueError("results must hold at least one")
+    if (count := len(results) + len(devices)) > len(COLOURS):
+        raise ValueError(f"{len(COLOURS)} roofs at most can be told apart, got {count}")
+    first = results[0]
+    if dtype is None:
+        known = [x.dtype for x in first.select("operations")] or [*first.matmul_dtypes, "fp32"]
+        dtype = known[0]
+    found = [
+        Machine(
+            _name(result),
+            dtype,
+            result.matmul(dtype).performance,
+            result.triad.bandwidth,
+            result.started[:10],
+            tuple(x for x in result.select("operations") if x.dtype == dtype),
+            result.device.last_level_cache,
+        )
+        for result in results
+    ]
+    for device in devices:
+        chip = tables.accelerator(device)
+        if chip.bandwidth is None:
+            raise ValueError(f"no memory bandwidth is known for {chip.name}")
+        peak = chip.peak(dtype).si if dtype in chip.dtypes else None
+        found.append(Machine(chip.name, dtype, peak, chip.bandwidth.si, "", (), None))
+    return found
+
+
+def _name(result: Result) -> str:
+    """Name of what was measured, without the marks that its vendor put into it."""
+    name = result.device.name
+    for mark in ("(R)", "(TM)", "(r)", "(tm)", " CPU", " Processor"):
+        name = name.replace(mark, "")
+    return f"{' '.join(name.split('@')[0].split())} ({result.backend})"
+
+
+def compose(
+    results: Sequence[Result],
+    devices: Sequence[str] = (),
+    lang: str = "en",
+    dtype: str | None = None,
+) -> Drawing:
+    """Draw the roofs of results and devices over each other, and list them below.
+
+    Must be called under `wallsite.figures.style.context`.
+
+    Raises:
+        ValueError, NotMeasured, UnknownName: as `machines`.
+    """
+    found, words = machines(results, devices, dtype), WORDS[lang]
+    points = [point for machine in found for point in machine.points]
+    kernels = [name for name in MARKERS if any(point.kernel == name for point in points)]
+    legend = ROW * (2 * len(found) + bool(kernels))
+    fig = style.figure(36 + PLOT + 52 + legend)
+    ax = style.axes(fig, 62, 36, 356, PLOT)
+    _scales(ax, found, points, words)
+    for machine, colour in zip(found, COLOURS, strict=False):
+        _draw(ax, machine, colour)
+    hollow = any(machine.cached(point) for machine in found for point in machine.points)
+    frame = style.axes(fig, 0, 36 + PLOT + 46, style.WIDTH, legend)
+    _legend(frame, found, kernels, words, words.hollow_short if hollow else "")
+
+    measured, quoted = ([m.name for m in found if bool(m.day) is own] for own in (True, False))
+    ridge = found[0].ridge
+    assert ridge is not None  # what was measured has a peak
+    fill = {
+        "name": measured[0],
+        "ridge": labels.significant(ridge),
+        "roofs": labels.listed((f"{m.name}: {_described(m, words)}" for m in found), lang),
+        "measured": labels.listed(measured, lang),
+    }
+    parts = [words.caption, words.quoted if quoted else "", words.hollow if hollow else ""]
+    captions = (part.format(**fill, quoted=labels.listed(quoted, lang)) for part in parts if part)
+    return Drawing(
+        fig,
+        words.title.format(**fill),
+        words.alt.format(**fill),
+        words.space.join(captions),
+        Table(words.headers, tuple(_rows(found))),
+    )
+
+
+def _described(machine: Machine, words: Words) -> str:
+    if machine.peak is None or machine.ridge is None:
+        peak = words.no_peak.format(dtype=machine.dtype)
+        return f"{labels.bandwidth(machine.bandwidth)}{words.comma}{peak}"
+    peak = f"{_rate(machine.peak)} {machine.dtype}"
+    ridge = f"{words.ridge} {labels.significant(machine.ridge)} FLOP/byte"
+    return words.comma.join((labels.bandwidth(machine.bandwidth), peak, ridge))
+
+
+def _rate(value: float) -> str:
+    """FLOP/s in the unit that fits: a laptop and a GPU stand side by side."""
+    return labels.rate(value) if value >= 1e12 else f"{labels.significant(value / 1e9)} GFLOP/s"
+
+
+def _rows(found: Iterable[Machine]) -> Iterator[tuple[str, ...]]:
+    for machine in found:
+        yield _row(machine.name, machine.dtype, machine.ridge, machine.bandwidth, machine.peak)
+        for x in machine.points:
+            shape = " × ".join(map(str, x.shape))
+            name = f"{x.kernel} {shape}"
+            yield _row(name, x.dtype, x.intensity, x.bandwidth, x.performance)
+
+
+def _row(
+    name: str, dtype: str, intensity: float | None, bandwidth: float, performance: float | None
+) -> tuple[str, ...]:
+    numbers = (intensity, bandwidth / 1e9, performance and performance / 1e9)
+    return (name, dtype, *("" if x is None else labels.significant(x) for x in numbers))
+
+
+def _scales(
+    ax: Axes, found: Sequence[Machine], points: Sequence[Measurement], words: Words
+) -> None:
+    """Set the axes so that every roof bends inside them and every point lies inside."""
+    ridges = [machine.ridge for machine in found if machine.ridge]
+    rates = [x.performance for x in points] + [m.peak for m in found if m.peak]
+    intensities = [x.intensity for x in points]
+    left, right = min([*intensities, min(ridges) / 8]) / 2, max([*intensities, *ridges]) * 3
+    bottom = min(rates + [machine.roof(left) for machine in found]) / 1.5
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlim(left, right)
+    ax.set_ylim(bottom / 1e9, max(rates) * 2 / 1e9)
+    style.scale_x(ax, _decades(*ax.get_xlim()), words.x)
+    style.scale_y(ax, _decades(*ax.get_ylim()), words.y, grid=False)
+
+
+def _decades(low: float, high: float) -> dict[float, str]:
+    powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+    return {10.0**n: format_number(10.0**n, max(0, -n)) for n in powers}
+
+
+def _draw(ax: Axes, machine: Machine, colour: str) -> None:
+    left, right = ax.get_xlim()
+    top = 1e9 * ax.get_ylim()[1]
+    bend = machine.ridge or top / machine.bandwidth
+    x = (left, bend) if machine.ridge is None else (left, bend, right)
+    _line(ax, x, [machine.roof(value) / 1e9 for value in x], machine, colour)
+    if machine.peak:
+        ax.plot(bend, machine.peak / 1e9, "o", color=colour, ms=6)
+    for point in machine.points:
+        _mark(
+            ax,
+            point.intensity,
+            point.performance / 1e9,
+            point.kernel,
+            colour,
+            machine.cached(point),
+        )
+
+
+def _line(ax: Axes, x: Sequence[float], y: Sequence[float], machine: Machine, colour: str) -> None:
+    """Draw what was measured in one piece, and what is quoted in dashes."""
+    if machine.day:
+        ax.plot(x, y, color=colour, lw=2.4)
+    else:
+        ax.plot(x, y, color=colour, lw=1.6, ls=(0, (5, 3)))
+
+
+def _mark(ax: Axes, x: float, y: float, kernel: str, colour: str, hollow: bool) -> None:
+    fill = style.PAPER if hollow else colour
+    ax.plot(x, y, MARKERS[kernel], color=colour, mfc=fill, mew=1.4, ms=6.5, clip_on=False)
+
+
+def _legend(
+    ax: Axes, found: Sequence[Machine], kernels: Sequence[str], words: Words, hollow: str
+) -> None:
+    """List the roofs and the kinds of points below the plot, where nothing can cover them."""
+    rows = 2 * len(found) + bool(kernels)
+    ax.set_axis_off()
+    ax.set_xlim(0, style.WIDTH)
+    ax.set_ylim(rows, 0)
+    for i, (machine, colour) in enumerate(zip(found, COLOURS, strict=False)):
+        _line(ax, (12, 38), (2 * i + 0.5, 2 * i + 0.5), machine, colour)
+        said = words.measured.format(day=machine.day) if machine.day else words.catalogue
+        style.write(ax, 46, 2 * i + 0.5, f"{machine.name}{words.comma}{said}", bold=True)
+        style.write(ax, 46, 2 * i + 1.5, _described(machine, words), color=style.MUTED)
+    for i, kernel in enumerate(kernels):
+        _mark(ax, 25 + 76 * i, rows - 0.5, kernel, style.INK, hollow=False)
+        style.write(ax, 38 + 76 * i, rows - 0.5, kernel)
+    style.write(ax, 25 + 76 * len(kernels), rows - 0.5, hollow)
