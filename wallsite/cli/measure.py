@@ -174,7 +174,7 @@ def _judge(result: Result, strict: bool) -> None:
     required=True,
     help="What wallsite probe --json wrote; may be repeated.",
 )
-@click.option("--device", "devices", multiple=True, help="Of the catalogue; may be repeated.")
+@click.option("--device", "devices", multiple=True, help="Of the catalog; may be repeated.")
 @click.option("--dtype", help="Data type; that of the measured operations if not given.")
 @click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True)
 @click.option(
@@ -186,7 +186,7 @@ def _judge(result: Result, strict: bool) -> None:
 def roofline(
     paths: tuple[Path, ...], devices: tuple[str, ...], dtype: str | None, lang: str, out: Path
 ) -> None:
-    """Draw measured machines, and devices of the catalogue, as rooflines in one figure."""
+    """Draw measured machines, and devices of the catalog, as rooflines in one figure."""
     kind = out.suffix.lower().removeprefix(".")
     if kind not in {"svg", "png"}:
         raise click.BadParameter(f"{str(out)!r} must end in .svg or .png", param_hint="--out")

@@ -28,6 +28,7 @@ NAMES = (
     "q1-decision-tree",
     "q2-three-walls",
     "q3-scaling",
+    "measured-roofline",
 )
 
 

@@ -1,7 +1,7 @@
 """Rooflines of measured machines, with the operations that were measured on them.
 
 A roof is drawn from what was measured: the triad's bandwidth and the peak of a matrix product.
-Devices of the catalogue stand beside them with what their vendors quote.
+Devices of the catalog stand beside them with their specifications.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from wallsite import tables
 from wallsite.figures import labels, style
 from wallsite.figures.drawing import Drawing, Table
+from wallsite.probes.recorded import recorded
 from wallsite.probes.results import Measurement, Result
 from wallsite.roofline import attainable, ridge_point
 from wallsite.units import format_number
@@ -24,6 +25,7 @@ COLOURS = (style.MEMORY, style.COMPUTE, style.COMM, style.ACCENT)
 MARKERS = {"axpy": "o", "softmax": "s", "gemv": "^", "gemm": "D"}
 ROW = 18.0  # height of a line of the legend
 PLOT = 260.0
+SOCKET = "xeon-8480"
 
 
 class Machine(NamedTuple):
@@ -32,9 +34,9 @@ class Machine(NamedTuple):
     Attributes:
         name: of the device.
         dtype: of the roof's peak and of the points.
-        peak: measured, or quoted by the vendor; FLOP/s; None where no vendor quotes one.
-        bandwidth: measured, or quoted by the vendor; byte/s.
-        day: when it was measured, ``2026-12-01``; empty for a device of the catalogue.
+        peak: measured or specified, FLOP/s; None where none is published.
+        bandwidth: measured or specified, byte/s.
+        day: when it was measured, ``2026-12-01``; empty for a device of the catalog.
         points: operations measured on it.
         cache: bytes of its last-level cache, None if not known.
     """
@@ -75,10 +77,11 @@ class Words(NamedTuple):
     x: str
     y: str
     measured: str
-    catalogue: str
+    catalog: str
     ridge: str
     no_peak: str
     comma: str
+    semicolon: str
     space: str
     headers: tuple[str, ...]
 
@@ -91,16 +94,17 @@ WORDS = {
             "{measured} 上实测的运算。"
         ),
         caption="实线是实测（{measured}）：带宽取 triad，峰值取矩阵乘。点是实测的运算。",
-        quoted="虚线取自厂商资料（{quoted}）。",
+        quoted="虚线取自规格表（{quoted}）。",
         hollow="空心的点，操作数全放得进末级缓存，所以可以高过内存那条斜线。",
         hollow_short="空心：在缓存里",
         x="算术强度（FLOP/byte）",
         y="算力（GFLOP/s）",
         measured="{day} 实测",
-        catalogue="厂商资料",
+        catalog="规格表",
         ridge="拐点",
         no_peak="没有公布 {dtype} 峰值",
         comma="，",
+        semicolon="；",
         space="",
         headers=("名称", "类型", "算术强度（FLOP/byte）", "GB/s", "GFLOP/s"),
     ),
@@ -114,7 +118,7 @@ WORDS = {
             "Solid roofs are measured ({measured}): bandwidth by the triad, peak by a matrix "
             "product. The points are measured operations."
         ),
-        quoted="Dashed roofs are quoted by the vendor ({quoted}).",
+        quoted="Dashed roofs are specifications ({quoted}).",
         hollow=(
             "The operands of a hollow point fit in the last-level cache, so it may lie above the "
             "slope of memory."
@@ -123,24 +127,36 @@ WORDS = {
         x="Arithmetic intensity (FLOP/byte)",
         y="Performance (GFLOP/s)",
         measured="measured {day}",
-        catalogue="vendor",
+        catalog="specification",
         ridge="ridge point",
         no_peak="no {dtype} peak published",
         comma=", ",
+        semicolon="; ",
         space=" ",
         headers=("Name", "Type", "Intensity (FLOP/byte)", "GB/s", "GFLOP/s"),
     ),
 }
 
 
+def data() -> tuple[list[Result], list[str]]:
+    """Read one recorded machine through each library; beside it, the bandwidth of a socket."""
+    results = recorded()
+    return [results["xeon-numpy"], results["xeon-torch"]], [SOCKET]
+
+
+def draw(lang: str) -> Drawing:
+    """Draw the recorded machine."""
+    return compose(*data(), lang)
+
+
 def machines(
     results: Sequence[Result], devices: Sequence[str] = (), dtype: str | None = None
 ) -> list[Machine]:
-    """Read the roofs and points off results and off the catalogue.
+    """Read the roofs and points off results and off the catalog.
 
     Args:
         results: each with a triad and a matrix product in the type.
-        devices: of the catalogue, by id, name or alias.
+        devices: of the catalog, by id, name or alias.
         dtype: of peaks and points; None takes that of the first result's operations, or of its
             first matrix product.
 
@@ -183,7 +199,7 @@ def _name(result: Result) -> str:
     name = result.device.name
     for mark in ("(R)", "(TM)", "(r)", "(tm)", " CPU", " Processor"):
         name = name.replace(mark, "")
-    return f"{' '.join(name.split('@')[0].split())} ({result.backend})"
+    return f"{' '.join(name.split('@')[0].split())} · {result.backend}"
 
 
 def compose(
@@ -218,7 +234,7 @@ def compose(
     fill = {
         "name": measured[0],
         "ridge": labels.significant(ridge),
-        "roofs": labels.listed((f"{m.name}: {_described(m, words)}" for m in found), lang),
+        "roofs": words.semicolon.join(f"{m.name} {_described(m, words)}" for m in found),
         "measured": labels.listed(measured, lang),
     }
     parts = [words.caption, words.quoted if quoted else "", words.hollow if hollow else ""]
@@ -250,7 +266,7 @@ def _rows(found: Iterable[Machine]) -> Iterator[tuple[str, ...]]:
     for machine in found:
         yield _row(machine.name, machine.dtype, machine.ridge, machine.bandwidth, machine.peak)
         for x in machine.points:
-            shape = " × ".join(map(str, x.shape))
+            shape = " × ".join(map(format_number, x.shape))
             name = f"{x.kernel} {shape}"
             yield _row(name, x.dtype, x.intensity, x.bandwidth, x.performance)
 
@@ -326,7 +342,7 @@ def _legend(
     ax.set_ylim(rows, 0)
     for i, (machine, colour) in enumerate(zip(found, COLOURS, strict=False)):
         _line(ax, (12, 38), (2 * i + 0.5, 2 * i + 0.5), machine, colour)
-        said = words.measured.format(day=machine.day) if machine.day else words.catalogue
+        said = words.measured.format(day=machine.day) if machine.day else words.catalog
         style.write(ax, 46, 2 * i + 0.5, f"{machine.name}{words.comma}{said}", bold=True)
         style.write(ax, 46, 2 * i + 1.5, _described(machine, words), color=style.MUTED)
     for i, kernel in enumerate(kernels):

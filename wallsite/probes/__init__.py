@@ -18,8 +18,17 @@ from wallsite.probes.errors import (
     ProbeError,
     WrongResult,
 )
-from wallsite.probes.hardware import Device, Limit, Machine, find_device, machine
+from wallsite.probes.hardware import (
+    Cache,
+    Device,
+    Limit,
+    Machine,
+    devices,
+    find_device,
+    machine,
+)
 from wallsite.probes.plan import ArrayPlan, plan_arrays
+from wallsite.probes.recorded import recorded
 from wallsite.probes.results import Environment, Measurement, Result
 from wallsite.probes.suite import PROBES, measure
 from wallsite.probes.timing import Samples, sample
@@ -27,6 +36,7 @@ from wallsite.probes.timing import Samples, sample
 __all__ = [
     "PROBES",
     "ArrayPlan",
+    "Cache",
     "ClockStopped",
     "Device",
     "DeviceNotFound",
@@ -40,9 +50,11 @@ __all__ = [
     "Result",
     "Samples",
     "WrongResult",
+    "devices",
     "find_device",
     "machine",
     "measure",
     "plan_arrays",
+    "recorded",
     "sample",
 ]

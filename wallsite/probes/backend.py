@@ -85,7 +85,7 @@ def open_backend(name: str, device: Device, threads: int | None = None) -> Backe
     if name == "torch" or (name == "auto" and device.kind != "cpu"):
         try:
             from wallsite.probes.torch_backend import TorchBackend  # noqa: PLC0415 - optional
-        except (ImportError, OSError) as error:
+        except (ImportError, OSError, RuntimeError) as error:
             raise ValueError(f"backend {no_torch(error)}; numpy measures the CPU") from None
         return TorchBackend(device, threads)
     if device.kind != "cpu":

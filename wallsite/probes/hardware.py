@@ -171,13 +171,13 @@ def find_device(name: str = "auto") -> Device:
         return replace(accelerators[0], note=reason)
     if name == "auto":
         return replace(cpu, note=f"{reason}, so the CPU is measured")
-    wanted = parts[1], int(parts[2] or 0)
-    for device in accelerators:
-        if (device.kind, device.index) == wanted:
+    present = [cpu, *accelerators]
+    for device in present:
+        if (device.kind, device.index) == (parts[1], int(parts[2] or 0)):
             return device
-    present = ", ".join(map(str, [cpu, *accelerators]))
     because = f" ({reason})" if reason else ""
-    raise DeviceNotFound(f"no device {name!r}: this machine has {present}{because}")
+    names = ", ".join(map(str, present))
+    raise DeviceNotFound(f"no device {name!r}: this machine has {names}{because}")
 
 
 def devices() -> tuple[list[Device], str]:

@@ -27,6 +27,8 @@ _LOOKUPS = {
     "quantities": {"quantity", "quantities"},
 }
 _DEFINES_LOOKUPS = "wallsite.tables"
+_RECORDED, _READS_RECORDED = _ROOT / "probes" / "data", "wallsite.probes.recorded"
+_SUFFIXES = {".py", ".toml", ".json"}
 
 
 class _Read(NamedTuple):
@@ -65,8 +67,10 @@ def _files(code: str) -> list[Path]:
             if name != _DEFINES_LOOKUPS:
                 names |= found.names
     except SyntaxError:  # a magic of IPython, or a mistake that will be reported elsewhere
-        return sorted(path for path in _ROOT.rglob("*") if path.suffix in {".py", ".toml"})
-    data = _data(names) if _DEFINES_LOOKUPS in modules else ()
+        return sorted(path for path in _ROOT.rglob("*") if path.suffix in _SUFFIXES)
+    data = set(_data(names)) if _DEFINES_LOOKUPS in modules else set()
+    if _READS_RECORDED in modules:
+        data |= set(_RECORDED.iterdir())
     return sorted({*modules.values(), *data})
 
 
