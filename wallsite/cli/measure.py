@@ -194,7 +194,7 @@ def roofline(
         from wallsite.figures import measured_roofline, style
     except ImportError as error:
         raise click.ClickException(
-            f'a figure needs {error.name}: pip install "wallsite[site]"'
+            f'a figure needs {error.name}: pip install "wallsite[figures]"'
         ) from error
     from wallsite.probes import NotMeasured
     from wallsite.tables import UnknownName

@@ -38,6 +38,10 @@ def facts(machine: Machine, devices: Sequence[Device], reason: str) -> Iterator[
         "system": machine.system,
         "cpus": f"{machine.cpus} that this process may use",
         "cores": str(machine.cores),
+        "caches": ", ".join(
+            f"L{cache.level} {cache.kind} {cache.instances} × {binary(cache.size)}"
+            for cache in machine.caches
+        ),
         "last_level_cache": size(machine.last_level_cache),
         "memory_total": size(machine.memory_total),
         "memory_available": size(machine.memory_available),
