@@ -28,10 +28,10 @@ def _bytes(context: click.Context, parameter: click.Parameter, text: str | None)
 
     if text is None:
         return None
-    parts = re.fullmatch(r"(\d{1,15}(?:\.\d+)?)([KMGT]iB|[kMGT]B)?", text)
+    parts = re.fullmatch(r"(\d{1,15}(?:\.\d+)?)([KMGT]iB|[kKMGT]B)?", text)
     if not parts:
         raise click.BadParameter(f"{text!r} is not a number of bytes such as 268435456 or 256MiB")
-    return int(float(parts[1]) * scale(parts[2] or "byte"))
+    return int(float(parts[1]) * scale((parts[2] or "byte").replace("KB", "kB")))
 
 
 @click.command(epilog="Example: wallsite detect")

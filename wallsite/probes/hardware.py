@@ -519,7 +519,8 @@ def _address_space_spare(root: Path) -> int | None:
     if limit == resource.RLIM_INFINITY:
         return None
     used = re.search(r"^VmSize:\s+(\d+) kB$", _text(root / "proc/self/status"), re.MULTILINE)
-    return max(0, limit - (int(used[1]) * 1024 if used else 0))
+    # Stacks and heaps of threads yet to start take as much address space as what they hold.
+    return max(0, limit - (int(used[1]) * 1024 if used else 0)) // 2
 
 
 # ----------------------------------------------------------------------------------- sources

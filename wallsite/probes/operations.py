@@ -25,6 +25,7 @@ FORMULAS = {
 # Sides of the matrices; softmax and axpy work on as many elements as gemv's matrix has. A larger
 # one, of arrays as large as the memory probe's, is added.
 SIDE, GEMM_SIDES = 1024, (32, 128, 512, 2048)
+ACCELERATOR_SIDES = (*GEMM_SIDES, 8192)
 
 
 def measure(session: Session) -> Iterator[Measurement]:
@@ -41,8 +42,9 @@ def measure(session: Session) -> Iterator[Measurement]:
     largest = plan_arrays(session.device, 3, quick=session.options.quick).array_bytes
     elements = int(largest / ELEMENT_BYTES[dtype])
     sides = (SIDE, 2 ** (math.isqrt(elements).bit_length() - 1))
+    squares = GEMM_SIDES if session.device.kind == "cpu" else ACCELERATOR_SIDES
     for name in FORMULAS:
-        for side in GEMM_SIDES if name == "gemm" else sides:
+        for side in squares if name == "gemm" else sides:
             if side * side <= elements:
                 work = operation_work(name, side, dtype)
                 work = replace(work, warnings=_cached(work, session.device))

@@ -146,7 +146,8 @@ class Session:
 
 
 def _is_memory(error: Exception) -> bool:
-    return isinstance(error, MemoryError) or "out of memory" in str(error).lower()
+    said = str(error).lower()  # torch has words for each of its allocators
+    return isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said
 
 
 def unmeasured(work: Work, status: str, reason: str, error: str = "") -> Measurement:

@@ -22,6 +22,7 @@ from wallsite.probes.hardware import (
     peak_memory,
     usable_cpus,
 )
+from wallsite.probes.plan import plan_arrays
 from wallsite.probes.results import FAILED, SKIPPED, Environment, Measurement, Result
 from wallsite.probes.session import Options, Session, Work, unmeasured
 from wallsite.probes.timing import Deadline
@@ -88,7 +89,9 @@ def measure(
     taken: list[Measurement] = []
     interrupted = False
     with closing(open_backend(backend, where, threads)) as engine:
+        where = find_device(device)  # once more: the library just loaded has taken memory
         session = Session(where, engine, options, deadline, tell)
+        _refuse_options(session)
         try:
             for measurement in _measurements(session, wanted):
                 taken.append(measurement)
@@ -112,6 +115,13 @@ def measure(
         peak_memory=peak_memory(),
         measurements=tuple(taken),
     )
+
+
+def _refuse_options(session: Session) -> None:
+    """Refuse what no probe could do before the first of them spends its time."""
+    matmul.dtypes(session)
+    if session.options.array_bytes is not None:
+        plan_arrays(session.device, 3, array_bytes=session.options.array_bytes)
 
 
 def _wanted(probes: str | Iterable[str]) -> list[str]:
