@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from wallsite import collectives
+from wallsite import collectives, tables
 
 GRADIENTS, LINK, ALPHA = 14e9, 50e9, 5e-6  # question 3: 7B in bf16, NDR one way, 5 µs
 
@@ -113,3 +113,148 @@ def test_other_bad_arguments_are_named():
         collectives.ring_volume(-1, 8)
     with pytest.raises(ValueError, match=r"^overlappable must be "):
         collectives.exposed_time(1, -1)
+
+
+def test_halving_and_doubling():
+    # 8 ranks: 2·7/8·14/50 = 0.49 s like a ring, but 6 messages in a row instead of 14.
+    assert collectives.halving_doubling_all_reduce(GRADIENTS, 8, LINK) == pytest.approx(0.49)
+    assert collectives.halving_doubling_all_reduce(8, 8, LINK, ALPHA) == pytest.approx(
+        30e-6, rel=1e-3
+    )
+    # 12 ranks: as 8, and 4 of them hand over 14 GB and get 14 GB back, 0.28 s each way.
+    assert collectives.halving_doubling_all_reduce(GRADIENTS, 12, LINK, ALPHA) == pytest.approx(
+        0.49 + 0.56 + 8 * ALPHA
+    )
+    assert collectives.halving_doubling_all_reduce(GRADIENTS, 1, LINK, ALPHA) == 0
+
+
+def test_halves_of_an_all_reduce():
+    for half in (collectives.reduce_scatter, collectives.all_gather, collectives.all_to_all):
+        # 7/8 · 14/50 = 0.245 s, and 7 messages of 5 µs.
+        assert half(GRADIENTS, 8, LINK, ALPHA) == pytest.approx(0.245035)
+        assert half(GRADIENTS, 1, LINK, ALPHA) == 0
+
+
+def test_broadcast_moves_the_buffer_once():
+    assert collectives.broadcast(GRADIENTS, 8, LINK, ALPHA) == pytest.approx(0.28 + 35e-6)
+    assert collectives.broadcast(GRADIENTS, 1, LINK, ALPHA) == 0
+
+
+@pytest.mark.parametrize(
+    ("ranks", "messages"),
+    [(2, 0), (3, 0), (4, 4), (8, 32), (128, 128 * (127 - 7))],
+)
+def test_ring_and_tree_cross(ranks, messages):
+    size = collectives.ring_tree_crossover(ranks, LINK, ALPHA)
+    assert size == pytest.approx(messages * LINK * ALPHA)  # LINK · ALPHA is 250 kB
+    if size:
+        ring, tree = (
+            function(size, ranks, LINK, ALPHA)
+            for function in (collectives.ring_all_reduce, collectives.tree_all_reduce)
+        )
+        assert ring == pytest.approx(tree)
+
+
+@pytest.mark.parametrize(
+    ("collective", "time"),
+    [
+        ("all-reduce", collectives.ring_all_reduce),
+        ("reduce-scatter", collectives.reduce_scatter),
+        ("all-gather", collectives.all_gather),
+        ("all-to-all", collectives.all_to_all),
+        ("broadcast", collectives.broadcast),
+    ],
+)
+def test_busbw_of_each_collective_is_its_link(collective, time):
+    elapsed = time(GRADIENTS, 16, LINK)
+    assert collectives.busbw(GRADIENTS, elapsed, 16, collective) == pytest.approx(LINK)
+
+
+def test_busbw_knows_its_collectives():
+    with pytest.raises(
+        ValueError, match=r"^collective must be one of all-reduce, .*, got 'gather'"
+    ):
+        collectives.busbw(1e6, 1e-3, 2, "gather")
+
+
+def simulated(bucket, buckets, overlappable):
+    """When the last bucket has been sent, told event by event, less the compute."""
+    free = 0.0
+    for i in range(1, buckets + 1):
+        free = max(free, i * overlappable / buckets) + bucket
+    return free - overlappable
+
+
+@pytest.mark.parametrize("bucket", [0.0, 0.01, 0.1, 0.3])
+@pytest.mark.parametrize("buckets", [1, 2, 7])
+@pytest.mark.parametrize("overlappable", [0.0, 0.2, 1.0])
+def test_what_buckets_leave_exposed(bucket, buckets, overlappable):
+    assert collectives.exposed_in_buckets(bucket, buckets, overlappable) == pytest.approx(
+        simulated(bucket, buckets, overlappable)
+    )
+
+
+def test_a_step_with_overlap_buckets_and_compression():
+    # 8 ranks: 13.2625 s of compute each, two thirds of it overlappable, 8.84 s; the 0.49 s of
+    # all-reduce in 10 buckets of 0.049 s hide but for the last.
+    plain = collectives.step_time(106.1, GRADIENTS, 8, LINK)
+    assert plain == pytest.approx(13.2625 + 0.49)
+    hidden = collectives.step_time(106.1, GRADIENTS, 8, LINK, overlap=2 / 3, buckets=10)
+    assert hidden == pytest.approx(13.2625 + 0.049)
+    half = collectives.step_time(106.1, GRADIENTS, 8, LINK, compression=0.5)
+    assert half == pytest.approx(13.2625 + 0.245)
+    # Each of 10 buckets pays 14 latencies.
+    paid = collectives.step_time(106.1, GRADIENTS, 8, LINK, ALPHA, buckets=10)
+    assert paid == pytest.approx(plain + 140 * ALPHA)
+
+
+def test_weak_scaling_keeps_the_compute():
+    for ranks in (1, 8, 1024):
+        step = collectives.weak_step_time(10, GRADIENTS, ranks, LINK, ALPHA)
+        assert step == pytest.approx(
+            10 + collectives.ring_all_reduce(GRADIENTS, ranks, LINK, ALPHA)
+        )
+
+
+def test_buckets_move_the_turning_point():
+    turn = collectives.turning_point(106.1, GRADIENTS, LINK, ALPHA, buckets=25)
+    assert turn == pytest.approx(math.sqrt((106.1 - 0.56) / 250e-6))  # 650
+    best = collectives.best_ranks(
+        lambda n: collectives.step_time(106.1, GRADIENTS, n, LINK, ALPHA, buckets=25), 2000
+    )
+    assert best == pytest.approx(turn, abs=1)
+
+
+def test_best_ranks_takes_the_fewest_of_equals():
+    assert collectives.best_ranks(lambda n: 1.0, 50) == 1
+    assert collectives.best_ranks(lambda n: abs(n - 7), 50) == 7
+    with pytest.raises(ValueError, match=r"^most must be "):
+        collectives.best_ranks(float, 0)
+
+
+BANDWIDTHS = {
+    "ring_all_reduce": lambda b: collectives.ring_all_reduce(1e9, 8, b),
+    "tree_all_reduce": lambda b: collectives.tree_all_reduce(1e9, 8, b),
+    "halving_doubling": lambda b: collectives.halving_doubling_all_reduce(1e9, 8, b),
+    "reduce_scatter": lambda b: collectives.reduce_scatter(1e9, 8, b),
+    "all_gather": lambda b: collectives.all_gather(1e9, 8, b),
+    "all_to_all": lambda b: collectives.all_to_all(1e9, 8, b),
+    "broadcast": lambda b: collectives.broadcast(1e9, 8, b),
+    "crossover": lambda b: collectives.ring_tree_crossover(8, b, ALPHA),
+    "inner": lambda b: collectives.hierarchical_all_reduce(1e9, 2, 8, b, LINK),
+    "outer": lambda b: collectives.hierarchical_all_reduce(1e9, 2, 8, LINK, b),
+    "step_time": lambda b: collectives.step_time(1, 1e9, 8, b),
+    "weak_step_time": lambda b: collectives.weak_step_time(1, 1e9, 8, b),
+    "turning_point": lambda b: collectives.turning_point(1, 1e9, b, ALPHA),
+}
+
+
+@pytest.mark.parametrize("name", BANDWIDTHS)
+def test_both_directions_added_are_refused(name):
+    link = tables.link("nvlink4")
+    assert BANDWIDTHS[name](link.bandwidth.si) > 0
+    for added in (link.both.si, link.quoted.si):
+        with pytest.raises(
+            ValueError, match=r"must count one direction, got 900000000000.0 byte/s"
+        ):
+            BANDWIDTHS[name](added)

@@ -17,6 +17,14 @@ _SLOWEST, _FASTEST = 1e5, 1e24
 _SMALLEST, _LARGEST = 1e-60, 1e60
 
 
+class BothDirections(float):
+    """Bandwidth of a link, byte/s, with both directions added or with none stated.
+
+    It remembers that, so that the models of communication, which need what one direction
+    carries, can refuse it. Arithmetic on it gives a plain float: whoever halves it knows why.
+    """
+
+
 def positive(name: str, value: float) -> float:
     """Require a finite number above zero.
 
@@ -50,6 +58,20 @@ def rate(name: str, value: float) -> float:
             "989 TFLOP/s as 989e12, 400 Gb/s as 400e9 / 8"
         )
     return number
+
+
+def one_way(name: str, value: float) -> float:
+    """Require a plausible rate in byte/s that counts one direction of a link.
+
+    Raises:
+        ValueError: it is known to add both directions, or is no plausible rate.
+    """
+    if isinstance(value, BothDirections):
+        raise ValueError(  # noqa: TRY004 - its type only carries what the value counts
+            f"{name} must count one direction, got {shown(value)} byte/s of both added: take "
+            "link.bandwidth, which counts one"
+        )
+    return rate(name, value)
 
 
 def seconds(name: str, value: float) -> float:

@@ -90,7 +90,7 @@ class _Reader:
         return self.note(tables.link(name).bandwidth, alt=alt)
 
     def both(self, name: str, alt: int = 0) -> float:
-        return 2 * self.link(name, alt)
+        return _checks.BothDirections(2 * self.link(name, alt))
 
     def energy(self, operation: str) -> float:
         return self.note(tables.energy(operation))

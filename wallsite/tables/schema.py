@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from wallsite._checks import did_you_mean, near_matches
+from wallsite._checks import BothDirections, did_you_mean, near_matches
 from wallsite.tables.names import UnknownName
 from wallsite.units import scale
 
@@ -59,8 +59,13 @@ class Value(NamedTuple):
 
     @property
     def si(self) -> float:
-        """The number in SI base units: FLOP/s, byte/s, byte, J, W."""
-        return self.value * scale(self.unit)
+        """The number in SI base units: FLOP/s, byte/s, byte, J, W.
+
+        A bandwidth that does not count one direction is a `BothDirections`, which no model of
+        communication takes.
+        """
+        number = self.value * scale(self.unit)
+        return number if self.per in {None, "direction"} else BothDirections(number)
 
 
 class Source(NamedTuple):
