@@ -373,7 +373,7 @@ def test_limit_of_the_address_space_by_hand(tmp_path, monkeypatch):
 
     monkeypatch.setattr(resource, "getrlimit", lambda which: (GIB, GIB))
     tree(tmp_path, {"proc/meminfo": MEMINFO, "proc/self/status": "VmSize:\t  262144 kB\n"})
-    assert hardware.memory_available(tmp_path) == (768 * MIB, "RLIMIT_AS")
+    assert hardware.memory_available(tmp_path) == (384 * MIB, "RLIMIT_AS")  # half of 768
     tree(tmp_path, {"proc/self/status": "VmSize:\t 2097152 kB\n"})
     assert hardware.memory_available(tmp_path) == (0, "RLIMIT_AS")
 
