@@ -24,7 +24,7 @@ MAY_IMPORT = {
     **dict.fromkeys(_MODELS, _CORE),
     **dict.fromkeys(_RENDERING, _CORE | _RENDERING),
     "probes": _CORE,
-    "figures": _CORE | _RENDERING,
+    "figures": _CORE | _RENDERING | {"probes"},
     "site": _CORE | _RENDERING | {"figures"},
     "cli": _CORE | _RENDERING | {"probes", "figures"},
 }

@@ -31,6 +31,12 @@ def no_commands(monkeypatch):
     monkeypatch.setattr(hardware, "_command", lambda *words: "")
 
 
+@pytest.fixture(autouse=True)
+def driver_loaded(monkeypatch):
+    """Search for devices as on a machine with a driver, whatever this one has."""
+    monkeypatch.setattr(hardware, "may_have_accelerator", lambda: True)
+
+
 # -------------------------------------------------------------------------------------- caches
 
 
@@ -367,7 +373,7 @@ def test_limit_of_the_address_space_by_hand(tmp_path, monkeypatch):
 
     monkeypatch.setattr(resource, "getrlimit", lambda which: (GIB, GIB))
     tree(tmp_path, {"proc/meminfo": MEMINFO, "proc/self/status": "VmSize:\t  262144 kB\n"})
-    assert hardware.memory_available(tmp_path) == (768 * MIB, "RLIMIT_AS")
+    assert hardware.memory_available(tmp_path) == (384 * MIB, "RLIMIT_AS")  # half of 768
     tree(tmp_path, {"proc/self/status": "VmSize:\t 2097152 kB\n"})
     assert hardware.memory_available(tmp_path) == (0, "RLIMIT_AS")
 
@@ -762,3 +768,34 @@ def test_a_second_opinion_that_fails_is_none(monkeypatch):
     fake_nvml(monkeypatch, 1, 1)
     other = types.SimpleNamespace(**{**vars(H200), "uuid": "another card"})
     assert hardware.bandwidth_limit(other).rate == 2 * 3201e6 * 768
+
+
+may_have_accelerator = hardware.may_have_accelerator
+
+
+@linux_only
+@pytest.mark.parametrize(
+    ("node", "may"),
+    [
+        ("null", False),
+        ("dri/card0", False),
+        ("nvidia-uvm", False),
+        ("nvidia0", True),
+        ("dxg", True),
+        ("kfd", True),
+        ("dri/renderD128", True),
+        ("davinci7", True),
+    ],
+)
+def test_device_files_tell_of_a_driver(tmp_path, node, may):
+    tree(tmp_path, {f"dev/{node}": ""})
+    assert may_have_accelerator(tmp_path) is may
+
+
+def test_without_a_driver_torch_is_not_asked(monkeypatch):
+    monkeypatch.setattr(hardware, "may_have_accelerator", lambda: False)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    note = "no driver of an accelerator is loaded, so the CPU is measured"
+    assert probes.find_device().note == note
+    with pytest.raises(probes.DeviceNotFound, match="torch is not installed"):
+        probes.find_device("cuda")

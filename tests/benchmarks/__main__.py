@@ -16,7 +16,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.what == "limits":
         from . import limits
 
-        rows = limits.check()
+        try:
+            rows = limits.check()
+        except limits.NotInstalled as error:
+            print(error, file=sys.stderr)
+            return 2
     else:
         # Threads of OpenMP that spin while they wait would take the CPUs from the other side. It
         # is read when libgomp is loaded, so before torch and the C kernels are.
@@ -36,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m tests.benchmarks", description=__doc__)
     parser.add_argument("what", nargs="?", choices=["kernels", "limits"], default="kernels")
     parser.add_argument("--mib", type=_whole, default=256, help="size of an array (default 256)")
-    parser.add_argument("--repeats", type=_whole, default=40, help="of each kernel (default 40)")
+    parser.add_argument("--repeats", type=_whole, default=60, help="of each kernel (default 60)")
     parser.add_argument("--threads", type=_whole, help="of both sides (default: physical cores)")
     return parser
 

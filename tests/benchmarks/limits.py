@@ -64,8 +64,18 @@ def run(arguments: Iterable[str]) -> Cost:
     return Cost(seconds, usage.ru_maxrss * unit / MIB, error)
 
 
+class NotInstalled(RuntimeError):
+    """The command is not beside this Python."""
+
+
 def check() -> list[Row]:
-    """Run the commands, and print what they cost."""
+    """Run the commands, and print what they cost.
+
+    Raises:
+        NotInstalled: there is no command to run.
+    """
+    if not Path(COMMAND).exists():
+        raise NotInstalled(f"no command {COMMAND}: install the package")
     rows: list[Row] = []
     for arguments, seconds, mib in PROBES:
         rows += _cost(("probe", *arguments), seconds, mib)

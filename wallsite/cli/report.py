@@ -128,14 +128,16 @@ def _caches(result: Result) -> Iterator[list[str]]:
 
 
 def _matmuls(result: Result) -> Iterator[list[str]]:
-    has_triad = bool(result.select("memory", "triad"))
-    unstable = ", unstable" if has_triad and result.triad.status == "unstable" else ""
+    from wallsite.probes.results import HEADLINES, UNSTABLE
+
+    has_bandwidth = any(x.kernel in HEADLINES for x in result.select("memory"))
+    unstable = ", unstable" if has_bandwidth and result.headline.status == UNSTABLE else ""
     for x in result.select("matmul"):
         yield [
             *("matmul", x.dtype, f"{x.shape[0]} × {x.shape[0]}"),
             f"{x.performance / 1e12:.3f} TFLOP/s",
             f"ridge point {result.ridge_point(x.dtype):.1f} FLOP/byte{unstable}"
-            if has_triad
+            if has_bandwidth
             else "",
         ]
 
@@ -160,16 +162,19 @@ def _links(result: Result) -> Iterator[list[str]]:
 def _decode(result: Result) -> str:
     """Say at which wall a model would decode here, if both walls were measured."""
     from wallsite import roofline, workload
+    from wallsite.probes import NotMeasured
 
-    if not (result.select("memory", "triad") and result.matmul_dtypes):
+    try:
+        headline = result.headline
+        peak = max(result.matmul(dtype).performance for dtype in result.matmul_dtypes or ["fp32"])
+    except NotMeasured:
         return ""
-    work, bandwidth = workload.decode(_MODEL), result.triad.bandwidth
-    peak = max(result.matmul(dtype).performance for dtype in result.matmul_dtypes)
+    work, bandwidth = workload.decode(_MODEL), headline.bandwidth
     wall = roofline.bound(work.intensity, peak, bandwidth)
     floor = workload.decode_floor(_MODEL, bandwidth)
     return (
         f"Decoding a 7B model in bf16 for one sequence does {work.intensity:.0f} FLOP/byte: "
-        f"{wall}-bound, about {floor * 1e3:,.0f} ms a token at the triad’s bandwidth."
+        f"{wall}-bound, about {floor * 1e3:,.0f} ms a token at the bandwidth of {headline.kernel}."
     )
 
 

@@ -1,7 +1,7 @@
 """Rooflines of measured machines, with the operations that were measured on them.
 
-A roof is drawn from what was measured: the triad's bandwidth and the peak of a matrix product.
-Devices of the catalog stand beside them with their specifications.
+A roof is drawn from what was measured: the bandwidth of add or triad and the peak of a matrix
+product. Devices of the catalog stand beside them with their specifications.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ WORDS = {
             "Roofline 图，两轴都是对数刻度：横轴算术强度，纵轴算力。屋顶有：{roofs}。点是在 "
             "{measured} 上实测的运算。"
         ),
-        caption="实线是实测（{measured}）：带宽取 triad，峰值取矩阵乘。点是实测的运算。",
+        caption=(
+            "实线是实测（{measured}）：带宽取 add 与 triad 中快的，峰值取矩阵乘。点是实测的运算。"
+        ),
         quoted="虚线取自规格表（{quoted}）。",
         hollow="空心的点，操作数全放得进末级缓存，所以可以高过内存那条斜线。",
         hollow_short="空心：在缓存里",
@@ -115,7 +117,7 @@ WORDS = {
             "roofs: {roofs}. The points are operations measured on {measured}."
         ),
         caption=(
-            "Solid roofs are measured ({measured}): bandwidth by the triad, peak by a matrix "
+            "Solid roofs are measured ({measured}): bandwidth by add or triad, peak by a matrix "
             "product. The points are measured operations."
         ),
         quoted="Dashed roofs are specifications ({quoted}).",
@@ -155,14 +157,14 @@ def machines(
     """Read the roofs and points off results and off the catalog.
 
     Args:
-        results: each with a triad and a matrix product in the type.
+        results: each with a bandwidth and a matrix product in the type.
         devices: of the catalog, by id, name or alias.
         dtype: of peaks and points; None takes that of the first result's operations, or of its
             first matrix product.
 
     Raises:
         ValueError: there are no results, or more roofs than can be told apart.
-        NotMeasured: a result lacks the triad or the product.
+        NotMeasured: a result lacks the bandwidth or the product.
         UnknownName: no such device.
     """
     if not results:
@@ -178,7 +180,7 @@ def machines(
             _name(result),
             dtype,
             result.matmul(dtype).performance,
-            result.triad.bandwidth,
+            result.headline.bandwidth,
             result.started[:10],
             tuple(x for x in result.select("operations") if x.dtype == dtype),
             result.device.last_level_cache,

@@ -6,7 +6,7 @@
     from wallsite import probes
 
     result = probes.measure(["memory", "matmul"], quick=True)
-    result.triad.bandwidth           # byte/s
+    result.headline.bandwidth        # byte/s
     result.ridge_point("fp32")       # FLOP/byte
 """
 

@@ -23,6 +23,7 @@ from wallsite.probes.errors import DeviceNotFound
 
 ROOT = Path("/")
 UNKNOWN = "not known"
+NO_DRIVER = "no driver of an accelerator is loaded"
 _CPUS = "sys/devices/system/cpu"
 _SYSFS_CACHE = "sysfs cpu*/cache"
 _SUFFIX = {"K": 2**10, "M": 2**20, "G": 2**30}
@@ -166,6 +167,8 @@ def find_device(name: str = "auto") -> Device:
         raise ValueError(f"device must look like auto, cpu, cuda or cuda:1, got {name!r}")
     if name == "cpu":
         return _cpu()
+    if name == "auto" and not may_have_accelerator():
+        return replace(_cpu(), note=f"{NO_DRIVER}, so the CPU is measured")
     (cpu, *accelerators), reason = devices()
     if name == "auto" and accelerators:
         return replace(accelerators[0], note=reason)
@@ -188,6 +191,15 @@ def devices() -> tuple[list[Device], str]:
     """
     accelerators, reason = _accelerators()
     return [_cpu(), *accelerators], reason
+
+
+def may_have_accelerator(root: Path = ROOT) -> bool:
+    """Whether a driver of an accelerator is loaded, as far as Linux tells by its device files.
+
+    Importing torch to ask it takes seconds and hundreds of MiB.
+    """
+    nodes = ("nvidia[0-9]*", "dxg", "kfd", "dri/renderD*", "davinci[0-9]*")
+    return sys.platform != "linux" or any(any((root / "dev").glob(node)) for node in nodes)
 
 
 def _cpu() -> Device:

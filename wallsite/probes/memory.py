@@ -8,7 +8,7 @@ from functools import partial
 
 from wallsite.probes.kernels import COUNTING_RULE, KERNELS, Kernel
 from wallsite.probes.plan import binary, plan_arrays
-from wallsite.probes.results import OK, UNSTABLE, Measurement
+from wallsite.probes.results import HEADLINES, OK, UNSTABLE, Measurement
 from wallsite.probes.session import Session, Work
 
 # float32 rounds twice in a triad, by 6e-8 each time.
@@ -18,11 +18,10 @@ PLATEAU = 0.10
 
 
 def measure(session: Session) -> Iterator[Measurement]:
-    """Measure a triad over half-size arrays, then copy, scale, add and triad over whole ones.
+    """Measure add and triad over half-size arrays, then copy, scale, add and triad over whole ones.
 
-    The triad is the headline. What a copy moves changes with its size where memcpy decides by
-    size whether to store past the cache. A triad that changes by more than 10 % with the size of
-    the arrays, or whose samples spread, is unstable.
+    Add and triad are the headline: a copy may be done by stores that pass the cache. One that
+    changes by more than 10 % with the size of the arrays, or whose samples spread, is unstable.
 
     Raises:
         ValueError: the array size asked for is out of range.
@@ -30,11 +29,13 @@ def measure(session: Session) -> Iterator[Measurement]:
     """
     options = session.options
     plan = plan_arrays(session.device, 3, array_bytes=options.array_bytes, quick=options.quick)
-    (half,) = _pass(session, plan.array_bytes // 2, KERNELS[-1:])
-    yield half
+    halves: dict[str, Measurement] = {}
+    headlines = [kernel for kernel in KERNELS if kernel.name in HEADLINES]
+    for half in _pass(session, plan.array_bytes // 2, headlines):
+        halves[half.kernel] = half
+        yield half
     for whole in _pass(session, plan.array_bytes, KERNELS, plan.warnings):
-        is_triad = whole.kernel == half.kernel
-        yield judged(whole, half, session.device.last_level_cache) if is_triad else whole
+        yield judged(whole, halves.get(whole.kernel), session.device.last_level_cache)
 
 
 def _pass(
@@ -65,15 +66,15 @@ def stream_work(session: Session, kernel: Kernel, array_bytes: int) -> Work:
     )
 
 
-def judged(whole: Measurement, half: Measurement, cache: int | None) -> Measurement:
-    """Call a triad unstable if its arrays fit in a cache, or if half of them give another rate."""
-    if whole.samples is None or half.samples is None or whole.status != OK:
+def judged(whole: Measurement, half: Measurement | None, cache: int | None) -> Measurement:
+    """Call a number unstable if its arrays fit in a cache, or if half of them give another."""
+    if whole.samples is None or whole.status != OK:
         return whole
-    change = half.median_bandwidth / whole.median_bandwidth - 1
+    reason = ""
     if cache and whole.bytes_counted <= cache:
         reason = f"its arrays fit in the last-level cache of {binary(cache)}: this is not memory"
-    elif abs(change) > PLATEAU:
-        reason = f"arrays half as large give {change:+.0%}: not yet a plateau"
-    else:
-        return whole
-    return replace(whole, status=UNSTABLE, reason=reason)
+    elif half and half.samples:
+        change = half.median_bandwidth / whole.median_bandwidth - 1
+        if abs(change) > PLATEAU:
+            reason = f"arrays half as large give {change:+.0%}: not yet a plateau"
+    return replace(whole, status=UNSTABLE, reason=reason) if reason else whole
