@@ -25,6 +25,10 @@ class KernelFailed(ProbeError):
     """The library refused to run a kernel, for example in a type that the device lacks."""
 
 
+class PeerLost(ProbeError):
+    """A rank died, cannot be reached, or does not answer in time."""
+
+
 class ClockStopped(ProbeError):
     """The clock did not advance while a kernel ran, or contradicts another: no rate follows."""
 

@@ -139,10 +139,16 @@ class Session:
                 f"{work.limit.rate / 1e9:,.0f} GB/s that {self.device.name} can move "
                 f"({work.limit.source}): it is not reported"
             )
-        if samples.spread > RESTLESS:
-            reason = f"its samples spread by {samples.spread:.0%} of their median"
-            return replace(found, status=UNSTABLE, reason=f"{reason}: the machine was busy")
-        return found
+        return rested(found)
+
+
+def rested(measured: Measurement) -> Measurement:
+    """Call a number unstable if its samples spread."""
+    spread = measured.seconds.spread
+    if spread <= RESTLESS:
+        return measured
+    reason = f"its samples spread by {spread:.0%} of their median: the machine was busy"
+    return replace(measured, status=UNSTABLE, reason=reason)
 
 
 def _is_memory(error: Exception) -> bool:

@@ -15,6 +15,7 @@ from wallsite.probes import cache, errors, link, matmul, memory, operations
 from wallsite.probes.backend import open_backend
 from wallsite.probes.errors import DeviceNotFound, ProbeError
 from wallsite.probes.hardware import (
+    Device,
     find_device,
     huge_pages,
     machine,
@@ -83,9 +84,8 @@ def measure(
         quick=quick,
     )
     deadline = Deadline(None if budget is None else positive("budget", budget))
-    wanted = _wanted(probes)
-    started, where = _now(), find_device(device)
-    environment = _environment()
+    wanted, where = _wanted(probes), find_device(device)
+    start = Start()
     taken: list[Measurement] = []
     interrupted = False
     with closing(open_backend(backend, where, threads)) as engine:
@@ -100,21 +100,7 @@ def measure(
                 raise
             interrupted = True
     _refuse_empty(taken)
-    return Result(
-        wallsite=__version__,
-        started=started,
-        finished=_now(),
-        wall_seconds=deadline.elapsed,
-        interrupted=interrupted,
-        machine=machine(),
-        device=where,
-        environment=environment,
-        backend=engine.name,
-        backend_version=engine.version,
-        threads=engine.threads,
-        peak_memory=peak_memory(),
-        measurements=tuple(taken),
-    )
+    return start.result(where, engine.name, engine.version, engine.threads, taken, interrupted)
 
 
 def _refuse_options(session: Session) -> None:
@@ -151,15 +137,46 @@ def _refuse_empty(taken: list[Measurement]) -> None:
         raise getattr(errors, first.error or "NotMeasured")(first.reason)
 
 
-def _environment() -> Environment:
-    return Environment(
-        affinity=tuple(sorted(usable_cpus())),
-        numa_nodes=numa_nodes(),
-        huge_pages=huge_pages(),
-        load_average=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        python=platform.python_version(),
-        variables={name: os.environ[name] for name in _VARIABLES if name in os.environ},
-    )
+class Start:
+    """When and in what circumstances a run started; made before anything is measured."""
+
+    def __init__(self) -> None:
+        self._clock = Deadline()
+        self._time = _now()
+        self._environment = Environment(
+            affinity=tuple(sorted(usable_cpus())),
+            numa_nodes=numa_nodes(),
+            huge_pages=huge_pages(),
+            load_average=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+            python=platform.python_version(),
+            variables={name: os.environ[name] for name in _VARIABLES if name in os.environ},
+        )
+
+    def result(
+        self,
+        device: Device,
+        backend: str,
+        version: str,
+        threads: int | None,
+        measurements: Iterable[Measurement],
+        interrupted: bool = False,
+    ) -> Result:
+        """Put together what a run measured, now that it has ended."""
+        return Result(
+            wallsite=__version__,
+            started=self._time,
+            finished=_now(),
+            wall_seconds=self._clock.elapsed,
+            interrupted=interrupted,
+            machine=machine(),
+            device=device,
+            environment=self._environment,
+            backend=backend,
+            backend_version=version,
+            threads=threads,
+            peak_memory=peak_memory(),
+            measurements=tuple(measurements),
+        )
 
 
 def _now() -> str:

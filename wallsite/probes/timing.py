@@ -122,6 +122,7 @@ def sample(
     synchronise: Callable[[], object] | None = None,
     events: Events | None = None,
     deadline: Deadline | None = None,
+    agree: Callable[[int], int] | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Samples:
     """Run ``call`` and keep how long every run took.
@@ -132,6 +133,8 @@ def sample(
         warmups: runs before them. The last one decides how many calls make up a sample.
         synchronise: waits until the device is idle; needed wherever ``call`` only queues work.
         events: of the device, to time the work with; the host's clock checks them.
+        agree: turns the calls that a sample here would have into those that all ranks make, where
+            ``call`` needs the other ranks to call as well.
         deadline: after it no more samples are taken, but for the first three.
         clock: seconds, ever increasing.
 
@@ -158,6 +161,7 @@ def sample(
 
     warm = [elapsed(1) for _ in range(warmups)]
     calls = 1 if warm[-1] >= SHORTEST_SAMPLE else math.ceil(SHORTEST_SAMPLE / max(warm[-1], 1e-6))
+    calls = agree(calls) if agree else calls
     seconds: list[float] = []
     while len(seconds) < repeats:
         if deadline and deadline.left <= 0 and len(seconds) >= LEAST_SAMPLES:

@@ -1,0 +1,5 @@
+"""``python -m wallsite``, which ``torchrun -m wallsite`` needs."""
+
+from wallsite.cli import main
+
+main()

@@ -1,0 +1,429 @@
+"""All-reduce among real ranks, by size; algbw and busbw as nccl-tests define them.
+
+Each rank is a process of its own. ``torchrun`` starts them, on one machine or many, and each
+calls `measure`; or `run_local` starts them on this machine. Rank 0 holds the result.
+
+The samples are seconds of one all-reduce, of the slowest rank. What is counted is what a ring
+sends over each link, ``2(N−1)/N`` of the buffer, so `Measurement.bandwidth` is the busbw.
+
+Source: NVIDIA/nccl-tests, doc/PERFORMANCE.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from wallsite import collectives
+from wallsite._checks import count, positive
+from wallsite.probes import errors, suite
+from wallsite.probes.backend import allocating
+from wallsite.probes.errors import PeerLost, ProbeError, WrongResult
+from wallsite.probes.hardware import Device, find_device, no_torch
+from wallsite.probes.plan import binary
+from wallsite.probes.results import OK, Measurement, Result
+from wallsite.probes.session import Work, rested, unmeasured
+from wallsite.probes.timing import Samples, sample
+
+SIZES = tuple(2**power for power in range(10, 27, 2))
+"""Bytes of the buffers: 1 KiB to 64 MiB."""
+RULE = "busbw: an all-reduce counts 2(N−1)/N of its buffer, as nccl-tests do"
+# Values are whole numbers below this, so that sums in fp32 are exact in any order.
+_VALUES = 251
+_LIBRARIES = {"cpu": "gloo", "cuda": "nccl", "npu": "hccl", "xpu": "xccl"}
+
+
+class Place(NamedTuple):
+    """Where a rank is among the others.
+
+    Attributes:
+        rank: its number.
+        ranks: how many there are.
+        per_node: how many of them share a machine.
+    """
+
+    rank: int
+    ranks: int
+    per_node: int
+
+
+def place() -> Place | None:
+    """Read what torchrun tells a rank; None if it did not start this process.
+
+    Raises:
+        ValueError: what it tells is no number, or fewer than two ranks.
+    """
+    names = ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
+    if not all(name in os.environ for name in (*names[:2], "MASTER_ADDR", "MASTER_PORT")):
+        return None
+    try:
+        rank, ranks, per_node = (int(os.environ.get(name, "1")) for name in names)
+    except ValueError as error:
+        raise ValueError(f"{' and '.join(names)} must be whole numbers: {error}") from None
+    return Place(rank, _ranks("WORLD_SIZE", ranks), per_node)
+
+
+def _ranks(name: str, ranks: int) -> int:
+    if count(name, ranks) == 1:
+        raise ValueError(f"{name} must be 2 or above, got 1: one rank has nobody to send to")
+    return ranks
+
+
+def measure(
+    sizes: Sequence[int] = SIZES,
+    device: str = "auto",
+    repeats: int = 10,
+    timeout: float = 60.0,
+    tell: Callable[[str], object] = lambda what: None,
+) -> Result | None:
+    """Measure all-reduces of fp32 sums as one of the ranks that torchrun started.
+
+    Where the ranks lie on several machines with several on each, the hierarchical way is measured
+    as well: reduce inside each machine, all-reduce across, broadcast inside.
+
+    Args:
+        sizes: bytes of the buffers, each a multiple of four.
+        device: of this rank; ``auto`` takes the accelerator of its local rank, else the CPU.
+        repeats: samples for each size.
+        timeout: seconds to wait for another rank.
+        tell: is told what is being measured.
+
+    Returns:
+        The result on rank 0, None on the others.
+
+    Raises:
+        ValueError: an argument is out of range, there is one rank only, this process is none, or
+            the ranks were not given the same arguments.
+        PeerLost: another rank died, does not answer, or cannot be reached.
+        WrongResult: the sum is wrong, or ranks hold different ones.
+    """
+    here = place()
+    if here is None:
+        raise ValueError("an all-reduce needs ranks: start it with torchrun, or give nproc")
+    sizes = tuple(_size(size) for size in sizes)
+    repeats, timeout = count("repeats", repeats), positive("timeout", timeout)
+    start = suite.Start()
+    try:
+        with _joined(here, device, timeout) as ranks:
+            ranks.agree(f"sizes {sizes}, {repeats} repeats")
+            taken = [
+                _measured(ranks, way, size, repeats, tell) for size in sizes for way in ranks.ways
+            ]
+            version = ranks.version
+    except RuntimeError as error:
+        raise _explained(error, timeout) from error
+    if here.rank:
+        return None
+    return start.result(ranks.device, f"torch {ranks.library}", version, None, taken)
+
+
+def _size(size: int) -> int:
+    size = count("size", size, 4)
+    if size % 4:
+        raise ValueError(f"size must be a multiple of 4, the bytes of an fp32, got {size}")
+    return size
+
+
+class Way(NamedTuple):
+    """A way to do an all-reduce.
+
+    Attributes:
+        name: of the measurement's kernel.
+        run: sums a buffer over all ranks, in place.
+    """
+
+    name: str
+    run: Callable[[Any], object]
+
+
+class _Ranks:
+    """The ranks that have found each other, seen from one of them."""
+
+    def __init__(self, here: Place, device: Device, library: str) -> None:
+        import torch  # noqa: PLC0415 - as everywhere
+        import torch.distributed as dist  # noqa: PLC0415
+
+        self.here, self.device, self.library = here, device, library
+        self.version = str(torch.__version__)
+        self._torch, self._dist = torch, dist
+        self.ways = [Way("all-reduce", dist.all_reduce)]
+        nodes = here.ranks // here.per_node
+        if nodes > 1 and here.per_node > 1 and here.ranks % here.per_node == 0:
+            self.ways.append(Way("hierarchical all-reduce", self._hierarchy(nodes)))
+
+    def buffer(self, elements: int) -> Any:
+        """Zeros on this rank's device: their sum stays zero, however often it is taken."""
+        with allocating(str(self.device)):
+            return self._torch.zeros(elements, device=str(self.device))
+
+    def wait(self) -> None:
+        """Wait until every rank is here, and its device idle."""
+        if self.device.kind != "cpu":
+            self._torch.accelerator.synchronize(str(self.device))
+        self._dist.barrier()
+
+    def largest(self, numbers: Sequence[float]) -> list[float]:
+        """Return the largest of each number over all ranks."""
+        mine = self._torch.tensor(numbers, dtype=self._torch.float64, device=str(self.device))
+        self._dist.all_reduce(mine, self._dist.ReduceOp.MAX)
+        found: list[float] = mine.tolist()
+        return found
+
+    def agree(self, what: str) -> None:
+        """Refuse ranks that were started with different arguments.
+
+        Raises:
+            ValueError: they were; the message shows two of them.
+        """
+        said: list[Any] = [None] * self.here.ranks
+        self._dist.all_gather_object(said, what)
+        if others := [other for other in said if other != said[0]]:
+            raise ValueError(f"ranks were given different arguments: {said[0]}, and {others[0]}")
+
+    def error(self, way: Way, buffer: Any) -> float:
+        """Sum known whole numbers once, and return how far the result is off, here or elsewhere.
+
+        Rank r holds (r + 1) · (i mod 251); what all must hold then follows by hand, so ranks with
+        different results are found as well.
+        """
+        counts = self._torch.arange(len(buffer), device=buffer.device) % _VALUES
+        buffer.copy_(counts * (self.here.rank + 1))
+        way.run(buffer)
+        ranks = self.here.ranks
+        exact = counts * (ranks * (ranks + 1) // 2)
+        off = float((buffer - exact).abs().max() / max(1, int(exact.max())))
+        return self.largest([off])[0]
+
+    def _hierarchy(self, nodes: int) -> Callable[[Any], object]:
+        """Reduce-scatter inside each node, all-reduce across, all-gather inside.
+
+        By single reduces and broadcasts of the pieces, which every library has.
+        """
+        dist, per_node = self._dist, self.here.per_node
+        # Every rank has to take part in the making of every group.
+        inside = [
+            dist.new_group(list(range(node * per_node, (node + 1) * per_node)))
+            for node in range(nodes)
+        ]
+        across = [
+            dist.new_group(list(range(local, self.here.ranks, per_node)))
+            for local in range(per_node)
+        ]
+        node, local = divmod(self.here.rank, per_node)
+
+        def run(buffer: Any) -> None:
+            pieces = buffer.tensor_split(per_node)
+            for owner, piece in enumerate(pieces):
+                dist.reduce(piece, node * per_node + owner, group=inside[node])
+            dist.all_reduce(pieces[local], group=across[local])
+            for owner, piece in enumerate(pieces):
+                dist.broadcast(piece, node * per_node + owner, group=inside[node])
+
+        return run
+
+
+@contextmanager
+def _joined(here: Place, device: str, timeout: float) -> Iterator[_Ranks]:
+    """Find the other ranks, and let go of them at the end.
+
+    Raises:
+        ValueError: torch is not installed, or lacks what the device needs.
+    """
+    try:
+        import torch.distributed as dist  # noqa: PLC0415 - only here
+    except (ImportError, OSError, RuntimeError) as error:
+        raise ValueError(f"an all-reduce needs torch: {no_torch(error)}") from None
+    local = int(os.environ.get("LOCAL_RANK", "0"))
+    found = find_device(device)
+    if device == "auto" and found.kind != "cpu":
+        found = find_device(f"{found.kind}:{local}")
+    library = _LIBRARIES.get(found.kind)
+    if not library:
+        known = ", ".join(_LIBRARIES)
+        raise ValueError(f"all-reduces run on {known}, got {found}")
+    dist.init_process_group(library, timeout=timedelta(seconds=timeout))
+    try:
+        yield _Ranks(here, found, library)
+    finally:
+        dist.destroy_process_group()
+
+
+def _measured(
+    ranks: _Ranks, way: Way, size: int, repeats: int, tell: Callable[[str], object]
+) -> Measurement:
+    here = ranks.here
+    tell(f"{way.name} of {binary(size)} among {here.ranks} ranks")
+    buffer = ranks.buffer(size // 4)
+    mine = sample(
+        lambda: way.run(buffer),
+        repeats=repeats,
+        synchronise=ranks.wait,
+        agree=lambda calls: int(ranks.largest([calls])[0]),
+    )
+    seconds, warmups = ranks.largest(mine.seconds), ranks.largest(mine.warmups)
+    error = ranks.error(way, buffer)
+    work = all_reduce_work(way.name, here, size)
+    if error:
+        raise WrongResult(
+            f"{way.name} of {binary(size)} among {here.ranks} ranks is off by {error:.2g} of its "
+            "largest value: its time is not reported"
+        )
+    measured = replace(
+        unmeasured(work, OK, ""),
+        samples=Samples(tuple(seconds), tuple(warmups), mine.calls),
+        largest_error=error,
+    )
+    return rested(measured)
+
+
+def all_reduce_work(name: str, here: Place, size: int) -> Work:
+    """Count an all-reduce of fp32 by the bytes that a ring sends over each link."""
+    nodes = here.ranks // here.per_node
+    return Work(
+        probe="allreduce",
+        kernel=name,
+        formula=f"sum over {here.ranks} ranks on {nodes} machine{'s' if nodes > 1 else ''}",
+        dtype="fp32",
+        shape=(here.ranks, size // 4),
+        array_bytes=size,
+        bytes_counted=round(collectives.ring_volume(size, here.ranks)),
+        rule=RULE,
+        flops=0,
+    )
+
+
+def _explained(error: RuntimeError, timeout: float) -> Exception:
+    """Say what a failure of the library means, in one line."""
+    if isinstance(error, ProbeError):
+        return error
+    said = " ".join(str(error).split())
+    where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+    if "EADDRINUSE" in said or "address already in use" in said:
+        return PeerLost(f"the port of {where} is in use")
+    if "imed out" in said or "imeout" in said:
+        return PeerLost(f"another rank did not answer within {timeout:g} s (they meet at {where})")
+    return PeerLost(f"the connection to another rank broke: {said[:200]}")
+
+
+# ------------------------------------------------------------------------- ranks on this machine
+
+
+def run_local(
+    nproc: int,
+    sizes: Sequence[int] = SIZES,
+    device: str = "auto",
+    repeats: int = 10,
+    timeout: float = 60.0,
+) -> Result:
+    """Start ranks on this machine, measure all-reduces among them, and end them again.
+
+    Args:
+        nproc: ranks, two or more.
+        sizes: bytes of the buffers, each a multiple of four.
+        device: of the ranks; ``auto`` gives each an accelerator of its own, or the CPU.
+        repeats: samples for each size.
+        timeout: seconds that a rank waits for another.
+
+    Raises:
+        ValueError, PeerLost, WrongResult: as for `measure`.
+    """
+    nproc, timeout = _ranks("nproc", nproc), positive("timeout", timeout)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        options = json.dumps(
+            {"sizes": list(sizes), "device": device, "repeats": repeats, "timeout": timeout}
+        )
+        port = _free_port()
+        started = [_start(rank, nproc, port, folder, options) for rank in range(nproc)]
+        try:
+            failed = _wait(started)
+        finally:
+            for process in started:
+                process.kill()
+                process.wait()
+        if failed:
+            raise _best_reason(failed, started, folder)
+        return Result.from_json((folder / "result.json").read_text(encoding="utf-8"))
+
+
+_GRACE = 0.5  # seconds
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def _start(rank: int, ranks: int, port: int, folder: Path, options: str) -> subprocess.Popen[bytes]:
+    numbers = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks}
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    place |= {name: str(number) for name, number in numbers.items()}
+    with (folder / f"{rank}.txt").open("wb") as said:
+        return subprocess.Popen(
+            [sys.executable, "-m", "wallsite.probes.allreduce", str(folder), options],
+            env=os.environ | place,
+            stdout=said,
+            stderr=said,
+        )
+
+
+def _wait(started: Sequence[subprocess.Popen[bytes]]) -> list[int]:
+    """Wait for all ranks, or for one to fail; return those that failed."""
+    while any(process.poll() is None for process in started):
+        if any(process.returncode for process in started):
+            time.sleep(_GRACE)  # the others notice as well, and one may know better why
+            break
+        time.sleep(0.02)
+    return [rank for rank, process in enumerate(started) if process.poll()]
+
+
+def _best_reason(
+    failed: Sequence[int], started: Sequence[subprocess.Popen[bytes]], folder: Path
+) -> Exception:
+    """Choose the error that explains best why ranks failed: that others were lost says least."""
+    reasons: list[Exception] = []
+    for rank in failed:
+        said = (folder / f"{rank}.txt").read_text(encoding="utf-8", errors="replace").strip()
+        last = said.splitlines()[-1] if said else ""
+        kind, _, message = last.partition(": ")
+        code = started[rank].returncode
+        if code == _REFUSED:
+            reasons.append(getattr(errors, kind, ValueError)(message))
+        elif code < 0:
+            return PeerLost(f"rank {rank} was ended by {signal.Signals(-code).name}")
+        else:
+            return PeerLost(f"rank {rank} ended with code {code}: {last}")
+    return min(reasons, key=lambda reason: isinstance(reason, PeerLost))
+
+
+_REFUSED = 3
+
+
+def _main(folder: Path, options: str) -> int:
+    """Be one of the ranks that `run_local` started."""
+    try:
+        result = measure(**json.loads(options))
+    except (ValueError, ProbeError) as error:
+        print(f"{type(error).__name__}: {error}")
+        return _REFUSED
+    if result:
+        (folder / "result.json").write_text(result.to_json(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main(Path(sys.argv[1]), sys.argv[2]))
