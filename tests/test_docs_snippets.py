@@ -137,7 +137,8 @@ def test_only_numpy_means_no_torch_and_no_matplotlib(tmp_path):
 
 # What a program prints if every sample of it takes 10 ms at best and 20 ms in the median, and the
 # first warm-up 1 s: its arithmetic, with the times that vary taken out. By hand: 2 · 128 MiB in
-# 10 ms are 26.8 GB/s, 3 · 64 MiB 20.1 GB/s, and 2 · 2048³ FLOP 1.72 TFLOP/s.
+# 10 ms are 26.8 GB/s, 3 · 64 MiB 20.1 GB/s, 3 · 256 KiB 0.08 GB/s, 2 · 2048³ FLOP 1.72 TFLOP/s, and
+# 2 · 256³ FLOP 3.36 GFLOP/s.
 RATES = {
     "bandwidth_ridge.py": """\
 bandwidth  20.1 GB/s at best, 10.1 median
@@ -161,6 +162,16 @@ right, after warm-up    13.4 GB/s
     "gotcha_one_thread.py": """\
 wrong, 1 thread          26.8 GB/s
 right, 1 for each core   26.8 GB/s""",
+    "gotcha_slow_dtype.py": """\
+wrong, float16     3.4 GFLOP/s
+right, float32     3.4 GFLOP/s
+""",
+    "gotcha_unaligned.py": """\
+wrong, 16 bytes into a line  256 KiB     0.1 GB/s
+right, on a line's start     256 KiB     0.1 GB/s
+wrong, 16 bytes into a line  64 MiB     20.1 GB/s
+right, on a line's start     64 MiB     20.1 GB/s
+""",
     "gotcha_zero_page.py": """\
 wrong, np.zeros    26.8 GB/s
 right, filled      26.8 GB/s
@@ -187,6 +198,45 @@ def fixed_times(monkeypatch):
 def test_rates_follow_from_the_bytes_and_the_time(snippet, capsys):
     runpy.run_path(str(SNIPPETS / snippet), run_name="__main__")
     assert RATES[snippet] in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("snippet", ["gotcha_too_little_memory.py"])
+def test_what_is_planned_follows_from_what_is_free(snippet, monkeypatch, capsys):
+    # By hand: half of 512 MiB is 256 MiB, and a third of that, in whole MiB, is 85 MiB.
+    gib = 2**30
+    host = dataclasses.replace(probes.machine(), memory_total=8 * gib)
+    cpu = dataclasses.replace(
+        probes.find_device("cpu"), memory_available=6 * gib, last_level_cache=2**20
+    )
+    monkeypatch.setattr(probes, "machine", lambda: host)
+    monkeypatch.setattr(probes, "find_device", lambda name: cpu)
+    runpy.run_path(str(SNIPPETS / snippet), run_name="__main__")
+    here, container, refused = capsys.readouterr().out.splitlines()[1:]
+    assert here.split() == ["this", "machine", "3,072", "4,096", "768"]
+    assert container.split() == ["512", "MiB", "container", "3,072", "4,096", "255"]
+    assert refused.endswith(f"; array_bytes={85 * 2**20} would fit")
+
+
+@pytest.mark.parametrize("snippet", ["gotcha_too_little_memory.py"])
+def test_a_system_that_hides_its_memory_is_planned_for(snippet, monkeypatch, capsys):
+    host = dataclasses.replace(probes.machine(), memory_total=None)
+    cpu = dataclasses.replace(
+        probes.find_device("cpu"), memory_available=None, last_level_cache=None
+    )
+    monkeypatch.setattr(probes, "machine", lambda: host)
+    monkeypatch.setattr(probes, "find_device", lambda name: cpu)
+    runpy.run_path(str(SNIPPETS / snippet), run_name="__main__")
+    here = capsys.readouterr().out.splitlines()[1]
+    assert here.split() == ["this", "machine", "3,072", "0", "768"]
+
+
+@pytest.mark.parametrize("snippet", ["gotcha_unaligned.py"])
+@pytest.mark.usefixtures("fixed_times")
+def test_arrays_start_where_the_lines_printed_say(snippet):
+    array = runpy.run_path(str(SNIPPETS / snippet), run_name="__main__")["array"]
+    for offset in (0, 16):
+        made = array(4096, offset)
+        assert (made.ctypes.data % 64, made.nbytes, made.dtype) == (offset, 4096, "float32")
 
 
 @pytest.mark.parametrize("snippet", ["bandwidth_ridge.py"])

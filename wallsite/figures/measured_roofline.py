@@ -201,7 +201,7 @@ def _name(result: Result) -> str:
     name = result.device.name
     for mark in ("(R)", "(TM)", "(r)", "(tm)", " CPU", " Processor"):
         name = name.replace(mark, "")
-    return f"{' '.join(name.split('@')[0].split())} · {result.backend}"
+    return f"{' '.join(name.split('@')[0].split())} / {result.backend}"
 
 
 def compose(

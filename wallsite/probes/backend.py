@@ -24,11 +24,13 @@ class Task(NamedTuple):
         largest_error: of what the last run left, relative to the largest value expected.
         write_allocates: whether it writes with a CPU's ordinary stores, each of which first
             reads the line it will overwrite.
+        half: the same over the first half of each array, None where there is none.
     """
 
     run: Callable[[], object]
     largest_error: Callable[[], float]
     write_allocates: bool = False
+    half: Task | None = None
 
 
 class Backend(Protocol):

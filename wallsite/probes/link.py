@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from wallsite.probes.errors import DeviceNotFound
 from wallsite.probes.plan import plan_arrays
@@ -26,7 +25,7 @@ def measure(session: Session) -> Iterator[Measurement]:
     size = session.options.array_bytes or PAYLOAD
     size = plan_arrays(session.device, 2, array_bytes=size).array_bytes
     for name, task in session.engine.transfers(size).items():
-        yield session.measure(transfer_work(name, size), partial(lambda task: task, task))
+        yield session.measure(transfer_work(name, size), task)
 
 
 def transfer_work(name: str, size: int) -> Work:

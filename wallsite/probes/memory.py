@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 
 from wallsite.probes.kernels import COUNTING_RULE, KERNELS, Kernel
 from wallsite.probes.plan import binary, plan_arrays
@@ -18,7 +17,7 @@ PLATEAU = 0.10
 
 
 def measure(session: Session) -> Iterator[Measurement]:
-    """Measure add and triad over half-size arrays, then copy, scale, add and triad over whole ones.
+    """Measure copy, scale, add and triad over large arrays; add and triad over their halves too.
 
     Add and triad are the headline: a copy may be done by stores that pass the cache. One that
     changes by more than 10 % with the size of the arrays, or whose samples spread, is unstable.
@@ -29,23 +28,16 @@ def measure(session: Session) -> Iterator[Measurement]:
     """
     options = session.options
     plan = plan_arrays(session.device, 3, array_bytes=options.array_bytes, quick=options.quick)
-    halves: dict[str, Measurement] = {}
-    headlines = [kernel for kernel in KERNELS if kernel.name in HEADLINES]
-    for half in _pass(session, plan.array_bytes // 2, headlines):
-        halves[half.kernel] = half
-        yield half
-    for whole in _pass(session, plan.array_bytes, KERNELS, plan.warnings):
-        yield judged(whole, halves.get(whole.kernel), session.device.last_level_cache)
-
-
-def _pass(
-    session: Session, size: int, kernels: Sequence[Kernel], warnings: tuple[str, ...] = ()
-) -> Iterator[Measurement]:
-    """Measure kernels over one set of arrays, free again at the end."""
+    size = plan.array_bytes
     tasks = session.engine.stream(size)
-    for kernel in kernels:
-        work = replace(stream_work(session, kernel, size), warnings=warnings)
-        yield session.measure(work, partial(tasks.__getitem__, kernel.name))
+    for kernel in KERNELS:
+        task, half = tasks[kernel.name], None
+        if task.half and kernel.name in HEADLINES:
+            half = session.measure(stream_work(session, kernel, size // 2), task.half)
+            yield half
+        work = replace(stream_work(session, kernel, size), warnings=plan.warnings)
+        whole = session.measure(work, task)
+        yield judged(whole, half, session.device.last_level_cache)
 
 
 def stream_work(session: Session, kernel: Kernel, array_bytes: int) -> Work:

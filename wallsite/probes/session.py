@@ -83,12 +83,12 @@ class Session:
         """Samples of a kernel, unless its probe knows better."""
         return self.options.repeats or (5 if self.options.quick else 10)
 
-    def measure(self, work: Work, make: Callable[[], Task]) -> Measurement:
+    def measure(self, work: Work, task: Task | Callable[[], Task]) -> Measurement:
         """Time a task and, after the clock has stopped, check what it left.
 
         Args:
             work: what it counts.
-            make: allocates the task; what it allocates is free again when this returns.
+            task: the task, or what allocates it; that is free again when this returns.
 
         Returns:
             The measurement; without samples if the deadline has passed or something failed.
@@ -99,7 +99,7 @@ class Session:
         self.tell(f"{work.kernel} {work.dtype} {'×'.join(map(str, work.shape))}")
         started = Deadline()
         try:
-            measured = self._timed(work, make())
+            measured = self._timed(work, task if isinstance(task, Task) else task())
         except ProbeError as error:
             measured = unmeasured(work, FAILED, str(error), type(error).__name__)
         except (MemoryError, RuntimeError) as error:  # of numpy or torch, in the middle of it

@@ -6,7 +6,6 @@ Written against ``torch.accelerator``, so that CUDA, ROCm, XPU, MPS and others s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import torch
@@ -66,13 +65,20 @@ class TorchBackend:
         The copy is an addition of zero: ``copy_`` hands large copies to the copy engine, which
         on some GPUs is much slower than their cores.
         """
-        arrays = a, b, c = self._arrays(array_bytes)
-        task = partial(self._task, arrays)
+        whole = self._arrays(array_bytes)
+        halves = [x[: len(x) // 2] for x in whole]
+
+        def task(
+            kernel: Callable[[Any, Any, Any], object], exact: Callable[[Any, Any], Any]
+        ) -> Task:
+            half = self._task(halves, lambda: kernel(*halves), exact)
+            return self._task(whole, lambda: kernel(*whole), exact)._replace(half=half)
+
         return {
-            "copy": task(lambda: torch.add(b, 0, out=a), lambda b, _: b),
-            "scale": task(lambda: torch.mul(b, Q, out=a), lambda b, _: Q * b),
-            "add": task(lambda: torch.add(b, c, out=a), lambda b, c: b + c),
-            "triad": task(lambda: torch.add(b, c, alpha=Q, out=a), lambda b, c: b + Q * c),
+            "copy": task(lambda a, b, _: torch.add(b, 0, out=a), lambda b, _: b),
+            "scale": task(lambda a, b, _: torch.mul(b, Q, out=a), lambda b, _: Q * b),
+            "add": task(lambda a, b, c: torch.add(b, c, out=a), lambda b, c: b + c),
+            "triad": task(lambda a, b, c: torch.add(b, c, alpha=Q, out=a), lambda b, c: b + Q * c),
         }
 
     def repeated_add(self, array_bytes: int, times: int) -> Task:
