@@ -34,6 +34,6 @@ def main() -> None:
 
 for _command in (
     *(lookup.ridge, lookup.decode, lookup.table),
-    *(measure.detect, measure.probe, measure.roofline, measure.compare),
+    *(measure.detect, measure.probe, measure.roofline, measure.scale, measure.compare),
 ):
     main.add_command(_command)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -15,9 +16,13 @@ import click
 from wallsite.cli import common, report
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    from wallsite.figures import Drawing
     from wallsite.probes import Result
 
 _PROBES = ("memory", "cache", "matmul", "operations", "link")
+_ALL_REDUCE = "allreduce"
 _FILE = click.Path(dir_okay=False, allow_dash=True)
 _ERASE = "\r\x1b[K"  # to the line's start, and nothing on the line
 
@@ -43,7 +48,9 @@ def detect() -> None:
 
 
 @click.command(epilog="Example: wallsite probe memory matmul --quick --json result.json")
-@click.argument("what", nargs=-1, type=click.Choice([*_PROBES, "all"]), metavar="[PROBE]...")
+@click.argument(
+    "what", nargs=-1, type=click.Choice([*_PROBES, "all", _ALL_REDUCE]), metavar="[PROBE]..."
+)
 @click.option(
     "--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, mps, xpu, npu …"
 )
@@ -56,6 +63,15 @@ def detect() -> None:
 @click.option("--array-bytes", callback=_bytes, help="Bytes of an array: 268435456 or 256MiB.")
 @click.option("--threads", type=int, help="CPU threads; one for each core if not given.")
 @click.option("--budget", type=float, metavar="SECONDS", help="Start nothing new after this long.")
+@click.option("--nproc", type=int, help="allreduce: start so many ranks on this machine.")
+@click.option(
+    "--timeout",
+    type=float,
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="allreduce: wait so long for another rank.",
+)
 @click.option("--quick", is_flag=True, help="Smaller arrays and fewer samples.")
 @click.option("--strict", is_flag=True, help="Fail with code 6 if a number is unstable.")
 @click.option("--json", "json_path", type=_FILE, help="Write the result as JSON; - prints it.")
@@ -68,6 +84,8 @@ def probe(
     array_bytes: int | None,
     threads: int | None,
     budget: float | None,
+    nproc: int | None,
+    timeout: float,
     quick: bool,
     strict: bool,
     json_path: str | None,
@@ -76,17 +94,33 @@ def probe(
     """Measure this machine. PROBE is any of memory, cache, matmul, operations, link, or all.
 
     Without one, memory and matmul are measured: together they give the ridge point.
+
+    The probe allreduce stands alone: it measures between ranks, started by torchrun (torchrun -m
+    wallsite probe allreduce) or by --nproc.
     """
     if json_path == csv_path == "-":
         raise click.UsageError("--json - and --csv - cannot both print")
+    between = _ALL_REDUCE in what
+    if between and len(what) > 1:
+        raise click.UsageError("allreduce is measured alone")
+    if nproc is not None and not between:
+        raise click.UsageError("--nproc is for the probe allreduce")
+    if between and _is_helper(nproc):
+        json_path = csv_path = None  # rank 0 writes them
     with ExitStack() as files:
         # Opened first, so that a path that cannot be written costs no measurement.
         json_file, csv_file = (_opened(files, path) for path in (json_path, csv_path))
         try:
-            result = _measured(what, device, backend, dtype, array_bytes, threads, budget, quick)
+            result = (
+                _all_reduced(nproc, device, timeout, quick)
+                if between
+                else _measured(what, device, backend, dtype, array_bytes, threads, budget, quick)
+            )
         except KeyboardInterrupt:
             click.echo(_ERASE if sys.stderr.isatty() else "", err=True, nl=False)
             common.leave("interrupted before anything was measured", common.INTERRUPTED)
+        if result is None:  # not rank 0
+            return
         if json_file:
             json_file.write(result.to_json())
         if csv_file:
@@ -126,6 +160,29 @@ def _measured(
             quick=quick,
             tell=_tell,
         )
+    _tell("")
+    return result
+
+
+def _is_helper(nproc: int | None) -> bool:
+    """Whether this process is a rank that has nothing to write."""
+    from wallsite.probes import allreduce
+
+    with common.exit_codes({ValueError: common.USAGE}):
+        place = allreduce.place()
+    return nproc is None and place is not None and place.rank > 0
+
+
+def _all_reduced(nproc: int | None, device: str, timeout: float, quick: bool) -> Result | None:
+    from wallsite.probes import allreduce
+
+    repeats = 5 if quick else 10
+    with common.exit_codes({**_codes(), ValueError: common.USAGE}):
+        if nproc is None:
+            result = allreduce.measure(device=device, repeats=repeats, timeout=timeout, tell=_tell)
+        else:
+            _tell(f"all-reduces among {nproc} ranks")
+            result = allreduce.run_local(nproc, device=device, repeats=repeats, timeout=timeout)
     _tell("")
     return result
 
@@ -187,11 +244,26 @@ def roofline(
     paths: tuple[Path, ...], devices: tuple[str, ...], dtype: str | None, lang: str, out: Path
 ) -> None:
     """Draw measured machines, and devices of the catalog, as rooflines in one figure."""
+    results = [_read(path) for path in paths]
+    drawing = _draw(
+        out, lambda figures: figures.measured_roofline.compose(results, devices, lang, dtype)
+    )
+    click.echo(drawing.caption)
+
+
+def _draw(out: Path, compose: Callable[[ModuleType], Drawing]) -> Drawing:
+    """Compose a figure and write it, whole or not at all.
+
+    Args:
+        out: file to write; its suffix says how.
+        compose: makes the figure, given the package of figures.
+    """
     kind = out.suffix.lower().removeprefix(".")
-    if kind not in {"svg", "png"}:
+    if kind not in _NO_DATE:
         raise click.BadParameter(f"{str(out)!r} must end in .svg or .png", param_hint="--out")
     try:
-        from wallsite.figures import measured_roofline, style
+        from wallsite import figures
+        from wallsite.figures import measured_roofline, measured_scaling, style  # noqa: F401
     except ImportError as error:
         raise click.ClickException(
             f'a figure needs {error.name}: pip install "wallsite[figures]"'
@@ -199,23 +271,51 @@ def roofline(
     from wallsite.probes import NotMeasured
     from wallsite.tables import UnknownName
 
-    results = [_read(path) for path in paths]
     codes: dict[type[Exception], int] = {
         UnknownName: common.NO_SUCH_NAME,
         NotMeasured: common.USAGE,
         ValueError: common.USAGE,
     }
     with common.exit_codes(codes), style.context():
-        drawing = measured_roofline.compose(results, devices, lang, dtype)
+        drawing = compose(figures)
         with common.whole_file(out, "wb") as file:
             drawing.figure.savefig(
                 file, format=kind, dpi=216, facecolor=style.PAPER, metadata=_NO_DATE[kind]
             )
-    click.echo(drawing.caption)
+    return drawing
 
 
 # Matplotlib writes the time into an SVG, so that no two are equal.
 _NO_DATE = {"svg": {"Date": None}, "png": {}}
+
+
+@click.command(
+    epilog="Example: wallsite scale --from allreduce.json --compute 106 --bytes 14GB --out t.svg"
+)
+@click.option(
+    "--from",
+    "path",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="What wallsite probe allreduce --json wrote.",
+)
+@click.option("--compute", type=float, required=True, help="Seconds of a step on one rank alone.")
+@click.option("--bytes", "size", callback=_bytes, required=True, help="Of the gradients: 14GB.")
+@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True)
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Draw it: .svg or .png."
+)
+def scale(path: Path, compute: float, size: int, lang: str, out: Path | None) -> None:
+    """Predict a step on more ranks from measured all-reduces: T(N), efficiency, best N."""
+    from wallsite.probes import NotMeasured, scaling
+
+    result = _read(path)
+    with common.exit_codes({NotMeasured: common.USAGE, ValueError: common.USAGE}):
+        fitted = scaling.fit(result)
+        lines = list(report.scaling(fitted, compute, size))
+    if out:
+        _draw(out, lambda figures: figures.measured_scaling.compose(fitted, compute, size, lang))
+    click.echo("\n".join(lines))
 
 
 @click.command(epilog="Example: wallsite compare before.json after.json")

@@ -12,6 +12,7 @@ from wallsite.cli.common import aligned
 if TYPE_CHECKING:
     from wallsite.probes import Device, Machine, Measurement, Result
     from wallsite.probes.compare import Comparison
+    from wallsite.probes.scaling import Fit
 
 _MODEL = 7e9  # parameters of the model that the last line decodes
 
@@ -80,13 +81,14 @@ def lines(result: Result) -> Iterator[str]:
         f"{result.device} ({result.device.name}) with {result.backend} "
         f"{result.backend_version}{threads}"
     )
-    for table in (_memory, _caches, _matmuls, _operations, _links):
+    for table in (_memory, _caches, _matmuls, _operations, _links, _all_reduces):
         if rows := list(table(result)):
             yield ""
             yield from aligned(rows)
-    if decode := _decode(result):
-        yield ""
-        yield decode
+    for said in (_decode(result), _fit(result)):
+        if said:
+            yield ""
+            yield said
     if notes := list(_notes(result)):
         yield ""
         yield from notes
@@ -157,6 +159,67 @@ def _links(result: Result) -> Iterator[list[str]]:
         yield ["GB/s, payload per direction", "    best", "  median"]
     for x in measured:
         yield [x.kernel, _giga(x.bandwidth), _giga(x.median_bandwidth)]
+
+
+def _all_reduces(result: Result) -> Iterator[list[str]]:
+    from wallsite import collectives
+    from wallsite.probes.plan import binary
+
+    measured = result.select("allreduce")
+    if measured:
+        yield [measured[0].formula, "buffer", "        µs", "algbw GB/s", "busbw GB/s"]
+    for x in measured:
+        micro = f"{x.seconds.median * 1e6:10,.1f}"
+        algbw = collectives.algbw(x.array_bytes, x.seconds.median)
+        rates = (f"{rate / 1e9:10,.3f}" for rate in (algbw, x.median_bandwidth))
+        yield [x.kernel, binary(x.array_bytes), micro, *rates]
+
+
+def _fit(result: Result) -> str:
+    """Say which latency and bandwidth the all-reduces of a result show, if they show any."""
+    from wallsite.probes import NotMeasured, scaling
+
+    try:
+        return _fitted(scaling.fit(result))
+    except NotMeasured:
+        return ""
+
+
+def _fitted(fitted: Fit) -> str:
+    latency, bandwidth = fitted.latency, fitted.bandwidth
+    return (
+        f"Fitted: latency {latency.value * 1e6:,.0f} µs "
+        f"({latency.low * 1e6:,.0f}–{latency.high * 1e6:,.0f}), bandwidth "
+        f"{bandwidth.value / 1e9:,.3f} GB/s ({bandwidth.low / 1e9:,.3f}–"
+        f"{bandwidth.high / 1e9:,.3f}) per direction; the model is off by {fitted.error:.0%} "
+        "(median over the sizes)."
+    )
+
+
+def scaling(fitted: Fit, compute: float, size: float) -> Iterator[str]:
+    """Tell how a step would scale, and with which uncertainty."""
+    from wallsite.figures.measured_scaling import ranks_to_show
+    from wallsite.probes.scaling import predict, turning_point
+
+    turning = turning_point(fitted, compute, size)
+    yield _fitted(fitted)
+    yield ""
+    rows = [["    ranks", "step s", "low", "high", "efficiency"]]
+    for step in predict(fitted, compute, size, ranks_to_show(turning.value)):
+        times = (step.seconds.value, step.seconds.low, step.seconds.high)
+        rows.append(
+            [
+                f"{step.ranks:9,}",
+                *(f"{seconds:.4g}" for seconds in times),
+                f"{step.efficiency.value:.1%}",
+            ]
+        )
+    yield from aligned(rows)
+    yield ""
+    yield (
+        f"The step is shortest on N* = {turning.value:,.0f} ranks "
+        f"({turning.low:,.0f}–{turning.high:,.0f}); from there on each rank slows it down."
+    )
 
 
 def _decode(result: Result) -> str:
