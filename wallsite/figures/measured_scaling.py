@@ -33,8 +33,8 @@ WORDS = {
     "zh": Words(
         title="按实测的 α 和 β，{turning}个 rank 时一步最快",
         alt=(
-            "横轴是 rank 数，纵轴是一步的时间，都是对数刻度。总时间从 1 个 rank 的 {first} 秒降到最低的 "
-            "{least} 秒，{turning}个 rank 时掉头向上。虚线是通信不花时间的 C/N。"
+            "横轴是 rank 数，纵轴是一步的时间，都是对数刻度。总时间从 1 个 rank 的 {first} 秒降到最低"
+            "的 {least} 秒，{turning}个 rank 时掉头向上。虚线是通信不花时间的 C/N。"
         ),
         caption=(
             "T(N) = C/N + 2(N−1)/N·S/β + 2(N−1)·α，不计重叠。α = {latency}，β = {bandwidth}，由 "
@@ -99,7 +99,7 @@ def compose(fitted: Fit, compute: float, size: float, lang: str) -> Drawing:
     ranks = [step.ranks for step in steps]
     ax.set_xlim(1, ranks[-1])
     least = min(step.seconds.low for step in steps)
-    ax.set_ylim(least / 2, max(step.seconds.high for step in steps) * 1.6)
+    ax.set_ylim(least / 2.5, max(step.seconds.high for step in steps) * 1.6)
     every = max(1, len(ranks) // 6)
     style.scale_x(ax, {n: format_number(n) for n in ranks[::every]}, words.x)
     style.scale_y(ax, _decades(*ax.get_ylim()), words.y)
@@ -107,13 +107,13 @@ def compose(fitted: Fit, compute: float, size: float, lang: str) -> Drawing:
     ax.fill_between(ranks, low, high, color=style.COMM, alpha=0.25, lw=0)
     ax.plot(ranks, [step.seconds.value for step in steps], color=style.COMM, lw=2.4)
     ax.plot(ranks, [compute / n for n in ranks], color=style.MUTED, lw=1.2, ls=(0, (5, 3)))
-    style.write(ax, ranks[1], compute / ranks[1], words.ideal, dx=-6, dy=14, color=style.MUTED)
+    style.write(ax, 2, compute / 2, words.ideal, dx=-8, dy=12, align="right", color=style.MUTED)
     said = _ranks(turning)
     if turning.value <= ranks[-1]:
         best = predict(fitted, compute, size, [max(1, round(turning.value))])[0].seconds.value
         ax.plot(max(1, turning.value), best, "o", color=style.INK, ms=7)
         note = words.turning.format(turning=said)
-        style.write(ax, max(1, turning.value), best, note, dy=-18, align="center", bold=True)
+        style.write(ax, max(1, turning.value), best, note, dy=24, align="center", bold=True)
     fill = {
         "turning": said if math.isfinite(turning.value) else words.never,
         "first": labels.significant(steps[0].seconds.value),

@@ -39,6 +39,8 @@ from wallsite.probes.timing import Samples, sample
 
 SIZES = tuple(2**power for power in range(10, 27, 2))
 """Bytes of the buffers: 1 KiB to 64 MiB."""
+# The barrier on both sides of a sample takes up to a millisecond, which must not show.
+SHORTEST = 0.05
 RULE = "busbw: an all-reduce counts 2(N−1)/N of its buffer, as nccl-tests do"
 # Values are whole numbers below this, so that sums in fp32 are exact in any order.
 _VALUES = 251
@@ -269,6 +271,8 @@ def _measured(
     mine = sample(
         lambda: way.run(buffer),
         repeats=repeats,
+        warmups=5,
+        shortest=SHORTEST,
         synchronise=ranks.wait,
         agree=lambda calls: int(ranks.largest([calls])[0]),
     )

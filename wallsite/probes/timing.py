@@ -123,6 +123,7 @@ def sample(
     events: Events | None = None,
     deadline: Deadline | None = None,
     agree: Callable[[int], int] | None = None,
+    shortest: float = SHORTEST_SAMPLE,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Samples:
     """Run ``call`` and keep how long every run took.
@@ -135,6 +136,7 @@ def sample(
         events: of the device, to time the work with; the host's clock checks them.
         agree: turns the calls that a sample here would have into those that all ranks make, where
             ``call`` needs the other ranks to call as well.
+        shortest: seconds that a sample takes at least, by repeating the call inside it.
         deadline: after it no more samples are taken, but for the first three.
         clock: seconds, ever increasing.
 
@@ -160,7 +162,7 @@ def sample(
         return (_checked(events.seconds(), host) if events else host) / calls
 
     warm = [elapsed(1) for _ in range(warmups)]
-    calls = 1 if warm[-1] >= SHORTEST_SAMPLE else math.ceil(SHORTEST_SAMPLE / max(warm[-1], 1e-6))
+    calls = 1 if warm[-1] >= shortest else math.ceil(shortest / max(warm[-1], 1e-6))
     calls = agree(calls) if agree else calls
     seconds: list[float] = []
     while len(seconds) < repeats:
