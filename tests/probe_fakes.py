@@ -131,7 +131,7 @@ class Accelerator:
 
     def repeated_add(self, array_bytes, times):
         self.asked.append(("add", array_bytes, times))
-        return self.task("add", times * 3 * array_bytes / self.rate)
+        return self.task("add", times * 3 * array_bytes / self.rate, write_allocates=True)
 
     def operation(self, name, n, dtype):
         self.fail(f"make {name} {dtype}")

@@ -337,7 +337,10 @@ def test_a_wrong_operand_is_seen(typed, name):
 
 
 def test_large_values_do_not_overflow_a_softmax(monkeypatch):
-    monkeypatch.setattr(numpy_operations, "_random", lambda *shape: np.full(shape, 80, np.float32))
+    def large(seed, *shape):
+        return np.full(shape, 100, np.float32)
+
+    monkeypatch.setattr(numpy_operations, "_random", large)
     task = numpy_operations.softmax(32)
     task.run()
     assert task.largest_error() < TOLERANCE["fp32"]
@@ -357,6 +360,8 @@ def test_a_vector_is_checked_to_its_end_in_parts(monkeypatch):
         right = kept[0][element]
         kept[0][element] = right + 1
         assert task.largest_error() > TOLERANCE["fp32"]
+        kept[0][element] = np.nan
+        assert np.isnan(task.largest_error())
         kept[0][element] = right
 
 

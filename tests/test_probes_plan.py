@@ -66,6 +66,13 @@ def test_below_the_floor_is_an_error():
         probes.plan_arrays(device(free=free - 1), 3)
 
 
+@pytest.mark.parametrize("free", [0, 100, 6 * 64 - 1])
+def test_where_nothing_fits_no_size_is_proposed(free):
+    with pytest.raises(probes.NotEnoughMemory) as caught:
+        probes.plan_arrays(device(free=free), 3)
+    assert "array_bytes=0" not in str(caught.value)
+
+
 def test_a_size_that_does_not_fit_says_which_would():
     with pytest.raises(probes.NotEnoughMemory, match=f"array_bytes={170 * MIB} would fit"):
         probes.plan_arrays(device(free=GIB), 3, array_bytes=GIB)
@@ -75,6 +82,12 @@ def test_a_size_that_does_not_fit_says_which_would():
 @pytest.mark.parametrize(("asked", "taken"), [(64, 64), (MIB + 65, MIB + 64), (MIB - 1, MIB - 64)])
 def test_a_given_size_is_taken_in_whole_cache_lines(asked, taken):
     assert probes.plan_arrays(device(), 3, array_bytes=asked).array_bytes == taken
+
+
+def test_what_just_fits_is_taken():
+    assert probes.plan_arrays(device(free=6 * 64), 3, array_bytes=64).array_bytes == 64
+    with pytest.raises(probes.NotEnoughMemory):
+        probes.plan_arrays(device(free=6 * 64 - 1), 3, array_bytes=64)
 
 
 def test_where_not_even_one_mib_fits():

@@ -66,8 +66,11 @@ def test_what_was_not_measured_says_why():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: measurement(bytes_counted=0), "must count FLOPs or bytes"),
-        (lambda: product(flops=0), "must count FLOPs or bytes"),
+        (
+            lambda: measurement(bytes_counted=0),
+            "what was measured must count bytes, and a product FLOPs",
+        ),
+        (lambda: product(flops=0), "what was measured must count bytes, and a product FLOPs"),
         (lambda: measurement(bytes_counted=-1), "must be 0 or above"),
         (lambda: measurement(array_bytes=-1), "must be 0 or above"),
         (lambda: product(flops=-1), "must be 0 or above"),

@@ -134,6 +134,12 @@ def test_after_the_budget_nothing_is_allocated(engine):
     assert (x.samples, x.error, told, made) == (None, "", [], [])
 
 
+def test_a_budget_that_ends_within_a_kernel_leaves_it_three_samples(engine):
+    session = open_session(engine, budget=1.0, repeats=9)
+    x = session.measure(WORK, engine.task("triad", 0.5))
+    assert (len(x.seconds.seconds), x.status) == (3, "ok")
+
+
 @pytest.mark.parametrize(
     ("last", "status", "reason"),
     [
@@ -422,8 +428,10 @@ def test_products_counted_by_hand():
 @pytest.mark.parametrize(
     ("flops", "quick", "n"),
     [
-        # 3 s for 3 samples: a run may take 1 s. 8192 takes 0.55 s at 2 TFLOP/s, 1.1 s at 1.
-        (2e12, False, 8192),
+        # 3 s for 2 tries, 2 warm-ups and 3 samples: a run may take 0.43 s. 8192 takes 0.27 s at
+        # 4 TFLOP/s, 0.55 s at 2.
+        (4e12, False, 8192),
+        (2e12, False, 4096),
         (1e12, False, 4096),
         (2e12, True, 4096),
         (1e18, False, 16384),
@@ -440,6 +448,13 @@ def test_the_side_doubles_while_a_run_is_predicted_to_be_short(monkeypatch, flop
     small = f"bf16 has no fast product here: measured at {n} × {n} only"
     assert x.warnings == ((small,) if n < 1024 else ())
     assert x.performance == pytest.approx(flops, rel=1e-2)
+
+
+def test_small_sides_are_given_more_patience(monkeypatch):
+    # 0.1 s a run are enough for 256 alone, which takes 0.017 s at 2 GFLOP/s, and 512 0.13 s.
+    engine = tell_types(monkeypatch, bf16=2e9)
+    (x,) = run("matmul", engine, quick=True, repeats=10)
+    assert x.shape == (512, 512, 512)
 
 
 def test_a_slow_type_is_not_tried_at_a_size_that_takes_minutes(monkeypatch):
@@ -520,6 +535,13 @@ def test_operations_on_a_cpu(monkeypatch):
     assert {dtype for *_, dtype in engine.asked} == {"fp32"}
     assert [n for name, n, _ in engine.asked if name == "gemm"] == [32, 128, 512, 2048]
     assert [n for name, n, _ in engine.asked if name == "axpy"] == [1024, 8192]
+
+
+def test_operations_as_large_as_the_memory_allows(engine):
+    # Half of 96 MiB holds three arrays of 16 MiB: matrices of side 2048 in fp32.
+    run("operations", engine, device(free=96 * MIB, kind="cuda"))
+    assert [n for name, n, _ in engine.asked if name == "gemm"] == [32, 128, 512, 2048]
+    assert [n for name, n, _ in engine.asked if name == "gemv"] == [1024, 2048]
 
 
 def test_operations_in_the_type_asked_for(monkeypatch):

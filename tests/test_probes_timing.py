@@ -147,6 +147,19 @@ def test_a_misreported_clock_of_the_device_is_refuted_by_the_host_s(speed, waiti
         )
 
 
+@pytest.mark.parametrize("speed", [0.0, 1e-6, 0.01])
+def test_a_clock_that_says_too_little_is_refuted_before_the_work_is_repeated(speed):
+    engine = Accelerator()
+    with pytest.raises(probes.ClockStopped):
+        probes.sample(
+            queued(engine),
+            synchronise=engine.synchronise,
+            events=Events(engine, speed),
+            clock=engine.clock,
+        )
+    assert engine.now < 2.0  # two warm-ups and a sample of 0.25 s each, and some waiting
+
+
 @pytest.mark.parametrize("speed", [0.6, 1.0, 1.01])
 def test_clocks_that_differ_by_a_little_do_not_refute_each_other(speed):
     engine = Accelerator()

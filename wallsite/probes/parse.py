@@ -34,7 +34,9 @@ def read(kind: Any, value: Any, name: str) -> Any:
         return {key: read(arguments[1], item, f"{name}.{key}") for key, item in items}
     if dataclasses.is_dataclass(kind):
         return _record(kind, value, name)
-    return _checked(kind, float(value) if kind is float and type(value) is int else value, name)
+    if kind is float and type(value) is int and abs(value) < _LARGEST:
+        value = float(value)
+    return _checked(kind, value, name)
 
 
 def _record(kind: Any, value: Any, name: str) -> Any:
@@ -48,6 +50,7 @@ def _record(kind: Any, value: Any, name: str) -> Any:
         raise ValueError(f"{name}: {error}") from error
 
 
+_LARGEST = 2**1023  # about what a float can hold
 _JSON = {list: "a list", dict: "an object", str: "a text", int: "a whole number"}
 _JSON |= {float: "a finite number", bool: "true or false"}
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from types import ModuleType
 
 from wallsite import __version__
 from wallsite._checks import count, positive
 from wallsite.probes import cache, errors, link, matmul, memory, operations
-from wallsite.probes.backend import open_backend
-from wallsite.probes.errors import DeviceNotFound, ProbeError
+from wallsite.probes.backend import Backend, open_backend
+from wallsite.probes.errors import LIBRARY_ERRORS, DeviceNotFound
 from wallsite.probes.hardware import (
     find_device,
     huge_pages,
@@ -23,8 +23,8 @@ from wallsite.probes.hardware import (
     usable_cpus,
 )
 from wallsite.probes.plan import plan_arrays
-from wallsite.probes.results import FAILED, SKIPPED, Environment, Measurement, Result
-from wallsite.probes.session import Options, Session, Work, unmeasured
+from wallsite.probes.results import SKIPPED, Environment, Measurement, Result
+from wallsite.probes.session import Options, Session, Work, failed, unmeasured
 from wallsite.probes.timing import Deadline
 
 PROBES: dict[str, ModuleType] = {
@@ -88,7 +88,7 @@ def measure(
     environment = _environment()
     taken: list[Measurement] = []
     interrupted = False
-    with closing(open_backend(backend, where, threads)) as engine:
+    with _opened(open_backend(backend, where, threads)) as engine:
         where = find_device(device)  # once more: the library just loaded has taken memory
         session = Session(where, engine, options, deadline, tell)
         _refuse_options(session)
@@ -96,7 +96,7 @@ def measure(
             for measurement in _measurements(session, wanted):
                 taken.append(measurement)
         except KeyboardInterrupt:
-            if not taken:
+            if not any(x.samples for x in taken):
                 raise
             interrupted = True
     _refuse_empty(taken)
@@ -115,6 +115,16 @@ def measure(
         peak_memory=peak_memory(),
         measurements=tuple(taken),
     )
+
+
+@contextmanager
+def _opened(engine: Backend) -> Iterator[Backend]:
+    """Close a backend at the end, if it can be: a driver that has failed may fail in this too."""
+    try:
+        yield engine
+    finally:
+        with suppress(RuntimeError):
+            engine.close()
 
 
 def _refuse_options(session: Session) -> None:
@@ -139,9 +149,10 @@ def _measurements(session: Session, wanted: list[str]) -> Iterator[Measurement]:
     for name in wanted:
         try:
             yield from PROBES[name].measure(session)
-        except ProbeError as error:
-            status = SKIPPED if isinstance(error, DeviceNotFound) else FAILED
-            yield unmeasured(Work(name, name), status, str(error), type(error).__name__)
+        except DeviceNotFound as error:
+            yield unmeasured(Work(name, name), SKIPPED, str(error), type(error).__name__)
+        except LIBRARY_ERRORS as error:
+            yield failed(Work(name, name), error)
 
 
 def _refuse_empty(taken: list[Measurement]) -> None:
