@@ -6,8 +6,8 @@ from matplotlib.text import Text
 
 
 def text_boxes(figure):
-    """Each visible text of a figure with its box, in the figure's units. Draws the figure."""
-    figure.canvas.draw()
+    """Each visible text of a figure, labels of ticks included, with its box in units."""
+    figure.draw_without_rendering()
     boxes = []
     for text in figure.findobj(Text):
         if text.get_text().strip() and text.get_visible():

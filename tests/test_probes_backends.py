@@ -122,6 +122,13 @@ def test_sources_are_random_and_differ(engine, allocated):
     assert (b == c).mean() < 0.01
 
 
+def test_slices_of_threads_differ(engine, allocated):
+    engine.stream(MIB)
+    for source in allocated[1:]:
+        first, second = np.split(source, 2)
+        assert (first == second).mean() < 0.01
+
+
 def test_what_no_kernel_wrote_is_not_a_number(engine):
     for task in engine.stream(MIB).values():
         assert np.isnan(task.largest_error())

@@ -293,6 +293,10 @@ BAD = {
         damaged(lambda x: x["measurements"][7].update(flops=10**400)),
         "",
     ),
+    "a product without bytes": (
+        damaged(lambda x: x["measurements"][11].update(bytes_counted=0)),
+        "result.measurements[11]: ",
+    ),
     "half of a character": (damaged(lambda x: x.update(backend="\ud800")), ""),
 }
 

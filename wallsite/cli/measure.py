@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -79,21 +81,29 @@ def probe(
     """
     if json_path == csv_path == "-":
         raise click.UsageError("--json - and --csv - cannot both print")
+    if _same(json_path, csv_path):
+        raise click.UsageError(f"--json and --csv cannot both write {csv_path}")
     with ExitStack() as files:
         # Opened first, so that a path that cannot be written costs no measurement.
         json_file, csv_file = (_opened(files, path) for path in (json_path, csv_path))
         try:
             result = _measured(what, device, backend, dtype, array_bytes, threads, budget, quick)
+            if json_file:
+                json_file.write(result.to_json())
+            if csv_file:
+                csv_file.write(result.to_csv())
         except KeyboardInterrupt:
-            click.echo(_ERASE if sys.stderr.isatty() else "", err=True, nl=False)
             common.leave("interrupted before anything was measured", common.INTERRUPTED)
-        if json_file:
-            json_file.write(result.to_json())
-        if csv_file:
-            csv_file.write(result.to_csv())
     if "-" not in {json_path, csv_path}:
         click.echo("\n".join(report.lines(result)))
     _judge(result, strict)
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    """Whether two paths name one file."""
+    if one is None or other is None:
+        return False
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _opened(files: ExitStack, path: str | None) -> IO[str] | None:
@@ -114,8 +124,8 @@ def _measured(
 ) -> Result:
     from wallsite import probes
 
-    with common.exit_codes({**_codes(), ValueError: common.USAGE}):
-        result = probes.measure(
+    with common.exit_codes({**_codes(), ValueError: common.USAGE}), _progress():
+        return probes.measure(
             what or ("memory", "matmul"),
             device=device,
             backend=backend,
@@ -126,8 +136,6 @@ def _measured(
             quick=quick,
             tell=_tell,
         )
-    _tell("")
-    return result
 
 
 def _codes() -> dict[type[Exception], int]:
@@ -140,6 +148,15 @@ def _codes() -> dict[type[Exception], int]:
         probes.ClockStopped: common.WRONG_RESULT,
         probes.ProbeError: common.FAILED,
     }
+
+
+@contextmanager
+def _progress() -> Iterator[None]:
+    """Wipe the line of the progress away at the end, before anything else is said."""
+    try:
+        yield
+    finally:
+        _tell("")
 
 
 def _tell(what: str) -> None:
@@ -155,9 +172,10 @@ def _judge(result: Result, strict: bool) -> None:
     if result.interrupted:
         common.leave("interrupted: what was measured until then is kept", common.INTERRUPTED)
     by_name = {kind.__name__: code for kind, code in _codes().items()}
-    for each in result.measurements:
-        if each.status == results.FAILED:
-            common.leave(each.reason, by_name.get(each.error, common.FAILED))
+    failed = [each for each in result.measurements if each.status == results.FAILED]
+    if failed:
+        worst = max(failed, key=lambda each: by_name.get(each.error, common.FAILED))
+        common.leave(worst.reason, by_name.get(worst.error, common.FAILED))
     unstable = [each for each in result.measurements if each.status == results.UNSTABLE]
     if strict and unstable:
         common.leave(f"{unstable[0]} is unstable: {unstable[0].reason}", common.NOT_STABLE)

@@ -56,7 +56,8 @@ _JSON |= {float: "a finite number", bool: "true or false"}
 
 
 def _checked(kind: Any, value: Any, name: str) -> Any:
-    # JSON writes no infinity, but 1e999 reads as one.
-    if type(value) is not kind or (kind is float and not math.isfinite(value)):
+    # JSON writes no infinity and no half of a character, but 1e999 and "\\ud800" read as such.
+    is_odd = (kind is float and not math.isfinite(value)) if type(value) is kind else True
+    if is_odd or (kind is str and any("\ud800" <= letter <= "\udfff" for letter in value)):
         raise ValueError(f"{name} must be {_JSON[kind]}, got {shown(value)}")
     return value

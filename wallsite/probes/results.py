@@ -276,7 +276,9 @@ class Result:
     def to_json(self) -> str:
         """Versioned JSON; `from_json` reads it back to an equal result."""
         fields = {"schema": SCHEMA, **dataclasses.asdict(self)}
-        return json.dumps(fields, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        text = json.dumps(fields, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        # A byte of the environment that is no UTF-8 comes as half a character.
+        return text.encode("utf-8", "replace").decode("utf-8")
 
     @classmethod
     def from_json(cls, text: str) -> Result:

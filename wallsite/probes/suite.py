@@ -136,7 +136,7 @@ def _refuse_options(session: Session) -> None:
 
 def _wanted(probes: str | Iterable[str]) -> list[str]:
     names = [probes] if isinstance(probes, str) else list(probes)
-    if names == ["all"]:
+    if "all" in names:
         return list(PROBES)
     if not names or (unknown := [name for name in names if name not in PROBES]):
         known = ", ".join(["all", *PROBES])
