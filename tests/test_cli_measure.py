@@ -20,6 +20,7 @@ from click.testing import CliRunner
 
 from wallsite import cli, probes
 from wallsite.cli import report
+from wallsite.cli.common import whole_file
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 HERE, BESIDE = Path(__file__).parent, "/sys/wallsite.json"
@@ -342,6 +343,14 @@ def test_what_was_not_measured_says_why():
     assert not any(line.startswith("copy a = b") for line in lines)
 
 
+def test_a_real_run():
+    done = run("probe", "memory", "matmul", *TINY, "--budget", "0.5")
+    assert (done.exit_code, done.stderr) == (0, "")
+    kernels = [line.split()[0] for line in done.stdout.splitlines()[4:8]]
+    assert kernels == ["copy", "scale", "add", "triad"]
+    assert "its arrays fit in the last-level cache" in done.stdout
+
+
 # ------------------------------------------------------------------------------------ progress
 
 ERASED = "\r\x1b[K"
@@ -485,6 +494,25 @@ def test_into_a_pipe_leaves_the_pipe(measuring, tmp_path):
         os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_two_runs_at_once_leave_one_whole_file(tmp_path):
+    path = tmp_path / "result.json"
+    with whole_file(path) as first:
+        first.write("first" * 1000)
+        with whole_file(path) as second:
+            second.write("second")
+        assert path.read_text() == "second"
+    assert path.read_text() == "first" * 1000
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_of_someone_else_stays(measuring, tmp_path):
+    other = tmp_path / ".result.json.part"
+    other.write_text("theirs")
+    run("probe", "--json", str(tmp_path / "result.json"))
+    assert measuring.asked
+    assert other.read_text() == "theirs"
 
 
 @pytest.mark.parametrize("exists", [True, False])
@@ -713,7 +741,7 @@ def test_little_memory_is_a_result_or_one_line(backend, size):
         pytest.importorskip("torch")
     limit = f"resource.setrlimit(resource.RLIMIT_AS, ({int(size)}, {int(size)}))"
     one_thread = "os.environ['OPENBLAS_NUM_THREADS'] = '1'"  # each would take memory of its own
-    words = ["probe", "memory", "--device", "cpu", "--backend", backend, "--quick"]
+    words = ["probe", "memory", "--device", "cpu", "--backend", backend, "--budget", "0.1"]
     done = as_process(*words, "--json", "-", first=f"{limit}; {one_thread}")
     if done.returncode == 0:
         assert done.stderr == ""

@@ -2,6 +2,10 @@
 
 import dataclasses
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import measured
 import pytest
@@ -325,6 +329,22 @@ def test_what_cannot_be_read_is_one_line(tmp_path, written, name, said):
     assert done.stderr.startswith(f"Error: {tmp_path / name}: ")
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_name_that_is_not_utf_8_is_no_traceback(tmp_path):
+    path = os.fsencode(tmp_path) + b"/\xff.json"
+    try:
+        Path(os.fsdecode(path)).write_text(GOOD, "utf-8")
+    except OSError:
+        pytest.skip("no such name on this file system")
+    done = subprocess.run(
+        [sys.executable, "-c", "from wallsite.cli import main; main()", "compare", path, path],
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8:strict"},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.endswith(b"0 of 13 changed beyond noise.\n")
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])

@@ -457,6 +457,13 @@ def test_small_sides_are_given_more_patience(monkeypatch):
     assert x.shape == (512, 512, 512)
 
 
+def test_patience_ends_with_the_budget(monkeypatch):
+    # 512 takes 0.27 s at 1 GFLOP/s: 2 tries, 2 warm-ups and 3 samples of it would outlast 1.5 s.
+    engine = tell_types(monkeypatch, bf16=1e9)
+    (x,) = run("matmul", engine, budget=1.5)
+    assert (x.shape, x.status) == ((256, 256, 256), "ok")
+
+
 def test_a_slow_type_is_not_tried_at_a_size_that_takes_minutes(monkeypatch):
     engine = tell_types(monkeypatch, fp16=1e8)
     run("matmul", engine)

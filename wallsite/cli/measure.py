@@ -209,6 +209,8 @@ def roofline(
     if kind not in {"svg", "png"}:
         raise click.BadParameter(f"{str(out)!r} must end in .svg or .png", param_hint="--out")
     try:
+        from matplotlib import rc_context
+
         from wallsite.figures import measured_roofline, style
     except ImportError as error:
         raise click.ClickException(
@@ -223,7 +225,9 @@ def roofline(
         NotMeasured: common.USAGE,
         ValueError: common.USAGE,
     }
-    with common.exit_codes(codes), style.context():
+    # Without a salt the ids in an SVG are drawn at random.
+    salted = rc_context({"svg.hashsalt": "wallsite"})
+    with common.exit_codes(codes), style.context(), salted:
         drawing = measured_roofline.compose(results, devices, lang, dtype)
         with common.whole_file(out, "wb") as file:
             drawing.figure.savefig(

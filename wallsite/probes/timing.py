@@ -23,6 +23,8 @@ SHORTEST_SAMPLE = 0.005
 # Samples to take even if the time is up: fewer have no median worth the name.
 LEAST_SAMPLES = 3
 WARMUPS = 2
+# No call takes less than a picosecond or more than a century.
+SHORTEST, LONGEST = 1e-12, 3e9
 # A device's clock may run this much fast, and its events this many seconds early, before it lies.
 FAST, EARLY = 1.02, 20e-6
 
@@ -82,8 +84,8 @@ class Samples:
 
     def __post_init__(self) -> None:
         """Refuse what no rate can be computed from."""
-        if not self.seconds or not all(0 < each < math.inf for each in self.seconds):
-            raise ValueError("seconds must hold durations above 0, and at least one")
+        if not self.seconds or not all(SHORTEST <= each <= LONGEST for each in self.seconds):
+            raise ValueError("seconds must hold durations above 0, real ones, and at least one")
 
     @property
     def best(self) -> float:
