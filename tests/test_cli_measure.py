@@ -741,7 +741,7 @@ def test_little_memory_is_a_result_or_one_line(backend, size):
         pytest.importorskip("torch")
     limit = f"resource.setrlimit(resource.RLIMIT_AS, ({int(size)}, {int(size)}))"
     one_thread = "os.environ['OPENBLAS_NUM_THREADS'] = '1'"  # each would take memory of its own
-    words = ["probe", "memory", "--device", "cpu", "--backend", backend, "--budget", "0.1"]
+    words = ["probe", "memory", "--device", "cpu", "--backend", backend, "--quick"]
     done = as_process(*words, "--json", "-", first=f"{limit}; {one_thread}")
     if done.returncode == 0:
         assert done.stderr == ""

@@ -277,6 +277,10 @@ BAD = {
         damaged(lambda x: x["measurements"][1]["samples"].update(seconds=[1, 0])),
         "result.measurements[1].samples: seconds must hold durations",
     ),
+    "a duration too short to be": (
+        damaged(lambda x: x["measurements"][1]["samples"].update(seconds=[1e-320])),
+        "result.measurements[1].samples: seconds must hold durations",
+    ),
     "a negative count": (
         damaged(lambda x: x["measurements"][2].update(bytes_counted=-1)),
         "result.measurements[2]: array_bytes, bytes_counted and flops must be 0 or above",

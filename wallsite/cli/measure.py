@@ -247,7 +247,9 @@ def compare(a: Path, b: Path) -> None:
     """Say what changed from A to B beyond noise. Both are files that wallsite probe wrote."""
     from wallsite.probes.compare import compare as compared
 
-    click.echo("\n".join(report.changes(str(a), str(b), compared(_read(a), _read(b)))))
+    click.echo(
+        "\n".join(report.changes(*map(click.format_filename, (a, b)), compared(_read(a), _read(b))))
+    )
 
 
 def _read(path: Path) -> Result:

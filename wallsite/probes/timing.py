@@ -162,7 +162,7 @@ def sample(
         return (_checked(events.seconds(), host) if check else events.seconds()) / calls
 
     # In the first run the host loads the kernel, of which the device's events know nothing.
-    warm = [elapsed(1, check=False) for _ in range(warmups)]
+    warm = [elapsed(1, check=number > 0) for number in range(warmups)]
     calls = 1
     if warm[-1] < SHORTEST_SAMPLE:
         calls = math.ceil(SHORTEST_SAMPLE / max(warm[-1], 1e-6))
