@@ -274,7 +274,7 @@ DAMAGED = [
     (first("shape", [1, None]), r"measurements\[0\].shape\[1\] must be a whole number, got None"),
     (first("dtype", "\ud800"), r"measurements\[0\].dtype must be a text, got"),
     (first("dtype", None), r"measurements\[0\].dtype must be a text, got None"),
-    (first("bytes_counted", -1), r"measurements\[0\]: array_bytes, bytes_counted and flops must"),
+    (first("bytes_counted", -1), r"measurements\[0\]: counts of bytes and FLOPs must"),
     (first("bytes_counted", 0), r"measurements\[0\]: what was measured must count"),
     (first("bytes_counted", 10**400), r"measurements\[0\]"),
     (first("bytes_hardware", 10**400), r"measurements\[0\]"),

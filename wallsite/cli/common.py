@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,7 +56,7 @@ def whole_file(path: Path, mode: str = "w") -> Iterator[IO[str]]:
     try:
         special = path.exists() and not path.is_file()
         whole = path.resolve()
-        part = path if special else whole.with_name(f".{whole.name}.part")
+        part = path if special else whole.with_name(f".{uuid.uuid4().hex}.part")
         file = part.open(mode, encoding=None if "b" in mode else "utf-8")
     except OSError as error:
         raise click.ClickException(f"cannot write {path}: {error.strerror}") from error

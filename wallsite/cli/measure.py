@@ -247,9 +247,9 @@ def compare(a: Path, b: Path) -> None:
     """Say what changed from A to B beyond noise. Both are files that wallsite probe wrote."""
     from wallsite.probes.compare import compare as compared
 
-    click.echo(
-        "\n".join(report.changes(*map(click.format_filename, (a, b)), compared(_read(a), _read(b))))
-    )
+    found = compared(_read(a), _read(b))
+    names = click.format_filename(a), click.format_filename(b)
+    click.echo("\n".join(report.changes(*names, found)))
 
 
 def _read(path: Path) -> Result:

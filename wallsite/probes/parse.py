@@ -50,14 +50,24 @@ def _record(kind: Any, value: Any, name: str) -> Any:
         raise ValueError(f"{name}: {error}") from error
 
 
-_LARGEST = 2**1023  # about what a float can hold
+_LARGEST = 2**63  # of a whole number, as in most languages that may read the file
 _JSON = {list: "a list", dict: "an object", str: "a text", int: "a whole number"}
 _JSON |= {float: "a finite number", bool: "true or false"}
 
 
 def _checked(kind: Any, value: Any, name: str) -> Any:
-    # JSON writes no infinity and no half of a character, but 1e999 and "\\ud800" read as such.
-    is_odd = (kind is float and not math.isfinite(value)) if type(value) is kind else True
-    if is_odd or (kind is str and any("\ud800" <= letter <= "\udfff" for letter in value)):
+    if type(value) is not kind or not _is_real(value):
         raise ValueError(f"{name} must be {_JSON[kind]}, got {shown(value)}")
     return value
+
+
+def _is_real(value: Any) -> bool:
+    """Refuse what JSON can say and nothing can mean: 1e999, a huge number, half of a character."""
+    match value:
+        case float():
+            return math.isfinite(value)
+        case int():
+            return abs(value) < _LARGEST
+        case str():
+            return not any("\ud800" <= letter <= "\udfff" for letter in value)
+    return True

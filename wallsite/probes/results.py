@@ -79,9 +79,9 @@ class Measurement:
 
     def __post_init__(self) -> None:
         """Refuse counts that no rate can be computed from."""
-        counts = (self.array_bytes, self.bytes_counted, self.flops)
+        counts = (self.array_bytes, self.bytes_counted, self.bytes_hardware or 0, self.flops)
         if not 0 <= min(counts) <= max(counts) < _MOST:
-            raise ValueError("array_bytes, bytes_counted and flops must be 0 or above, and real")
+            raise ValueError("counts of bytes and FLOPs must be 0 or above, and real")
         if self.samples is not None and not (
             self.bytes_counted and (self.flops or not self.computes)
         ):
