@@ -283,7 +283,7 @@ BAD = {
     ),
     "a negative count": (
         damaged(lambda x: x["measurements"][2].update(bytes_counted=-1)),
-        "result.measurements[2]: array_bytes, bytes_counted and flops must be 0 or above",
+        "result.measurements[2]: counts of bytes and FLOPs must be 0 or above",
     ),
     "an unknown status": (
         damaged(lambda x: x["measurements"][3].update(status="fine")),

@@ -349,7 +349,14 @@ def test_what_is_unstable_or_failed_already_keeps_its_reason():
         measurement(status="unstable", reason="a busy machine"),
         measurement(seconds=None, reason="no room"),
     ):
-        assert memory.judged(whole, half, GIB) is whole
+        assert memory.judged(whole, half, None) is whole
+
+
+def test_a_number_that_is_not_of_memory_says_so_rather_than_that_the_machine_was_busy():
+    whole = measurement(status="unstable", reason="a busy machine")
+    assert "fit in the last-level cache" in memory.judged(whole, None, GIB).reason
+    unmeasured = measurement(seconds=None, reason="no room")
+    assert memory.judged(unmeasured, None, GIB) is unmeasured
 
 
 def test_a_half_that_failed_judges_nothing():
