@@ -353,7 +353,7 @@ def test_what_is_unstable_or_failed_already_keeps_its_reason():
 
 
 def test_a_number_that_is_not_of_memory_says_so_rather_than_that_the_machine_was_busy():
-    whole = measurement(status="unstable", reason="a busy machine")
+    whole = measurement(bytes_counted=GIB, status="unstable", reason="a busy machine")
     assert "fit in the last-level cache" in memory.judged(whole, None, GIB).reason
     unmeasured = measurement(seconds=None, reason="no room")
     assert memory.judged(unmeasured, None, GIB) is unmeasured
