@@ -17,7 +17,9 @@ from doctests.evaluators import difference
 from doctests.parsers import pair
 from pages import DOCS, LANGUAGES, ROOT, SNIPPETS, names, scan
 
-from wallsite import probes
+from wallsite import probes, tables
+from wallsite.cli import report
+from wallsite.probes import compare, memory, session
 
 pytestmark = pytest.mark.slow
 
@@ -76,6 +78,11 @@ def imports(program):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield node.module.partition(".")[0]
+
+
+def words(line):
+    """A line without its numbers and the blanks that align them."""
+    return " ".join(re.sub(r"[\d.,]+", "#", line).split())
 
 
 def distribution(requirement):
@@ -300,6 +307,30 @@ def test_a_copy_on_a_gpu_is_timed_with_and_without_synchronising(snippet, monkey
     assert copied == [source, source]
     assert synchronised == [None, torch.accelerator.synchronize]
     assert re.findall(r"[\d.]+ GB/s", capsys.readouterr().out) == ["26.8 GB/s"] * 2
+
+
+@pytest.mark.parametrize(
+    ("quantity", "in_the_code"),
+    [
+        ("restless", session.RESTLESS),
+        ("plateau", memory.PLATEAU),
+        ("noise", compare.NOISE),
+    ],
+)
+def test_the_hands_on_page_states_the_thresholds_of_the_probes(quantity, in_the_code):
+    assert tables.quantity(f"hands-on.{quantity}").si == pytest.approx(in_the_code)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_report_on_the_hands_on_page_looks_as_the_command_prints_it(language):
+    (shown,) = (
+        block.source
+        for block in scan(DOCS / language / "three-walls" / "hands-on.md").blocks
+        if "hardware, estimated" in block.source
+    )
+    printed = set(map(words, report.lines(probes.recorded()["xeon-numpy"])))
+    tables_and_decode, _, _ = shown.partition("\nUnstable")  # which differs from run to run
+    assert [line for line in tables_and_decode.splitlines() if words(line) not in printed] == []
 
 
 @every_snippet

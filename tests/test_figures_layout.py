@@ -1,14 +1,12 @@
 """No text of a figure overlaps another or leaves the frame: by Matplotlib and in a browser."""
 
-import itertools
-
 import browser as browsers
 import pylopdf_fonts_zh_cn
 import pytest
 
 pytest.importorskip("matplotlib")
 
-from matplotlib.text import Text
+from layout import clashes, text_boxes
 
 from wallsite import figures
 from wallsite.figures import style
@@ -28,29 +26,11 @@ FAMILIES = {
 }
 
 
-def clashes(boxes, width, height, slack=0.5):
-    """Yield a line for each pair of boxes that overlap, and each box outside the frame."""
-    for (a, box), (b, other) in itertools.combinations(boxes, 2):
-        left, top = max(box[0], other[0]), max(box[1], other[1])
-        right, bottom = min(box[2], other[2]), min(box[3], other[3])
-        if right - left > slack and bottom - top > slack:
-            yield f"{a!r} overlaps {b!r} by {right - left:.1f} × {bottom - top:.1f}"
-    for words, (left, top, right, bottom) in boxes:
-        out = max(-left, -top, right - width, bottom - height)
-        if out > slack:
-            yield f"{words!r} leaves the frame by {out:.1f}"
-
-
 @pytest.mark.parametrize(("name", "lang"), CASES)
 def test_text_is_clear_in_the_layout(name, lang):
     with style.context():
         figure = figures.draw(name, lang).figure
-        figure.canvas.draw()
-        boxes = []
-        for text in figure.findobj(Text):
-            if text.get_text().strip() and text.get_visible():
-                box = text.get_window_extent()
-                boxes.append((text.get_text(), (box.x0, box.y0, box.x1, box.y1)))
+        boxes = text_boxes(figure)
     width, height = figure.get_size_inches() * 72
     assert boxes
     assert list(clashes(boxes, width, height)) == []

@@ -1,19 +1,12 @@
 """All-reduces among ranks of this machine: what is counted, and what happens when one fails."""
 
-import json
-import math
-import os
-import socket
 import subprocess
-import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
 from wallsite import collectives, probes
 from wallsite.probes import allreduce
-from wallsite.probes.errors import PeerLost
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 # What a test waits for ranks that must end by themselves.

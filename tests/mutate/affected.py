@@ -62,7 +62,7 @@ class Affected:
             yield self._tests("test_parity.py::test_the_languages_of_the_data_agree")
         yield self._tests("test_data.py", "test_tables.py")
         yield tuple(page for page in self.pages if not page.endswith(_SLOW))
-        yield self._tests("test_numerals.py", "test_figures.py", "test_cli.py")
+        yield self._tests("test_numerals.py", "test_figures.py", "test_cli_lookup.py")
         yield tuple(page for page in self.pages if page.endswith(_SLOW))
 
     def _tests(self, *names: str, only: str = "") -> Stage:

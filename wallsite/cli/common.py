@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,13 +53,15 @@ def _width(text: str) -> int:
 def whole_file(path: Path, mode: str = "w") -> Iterator[IO[str]]:
     """Write a file that appears only once it is complete, and fail before a long measurement."""
     # A device or a pipe is written to; replacing it would destroy it. So would replacing a link.
-    special = path.exists() and not path.is_file()
-    whole = path.resolve()
-    part = path if special else whole.with_name(f".{whole.name}.part")
     try:
+        special = path.exists() and not path.is_file()
+        whole = path.resolve()
+        part = path if special else whole.with_name(f".{uuid.uuid4().hex}.part")
         file = part.open(mode, encoding=None if "b" in mode else "utf-8")
     except OSError as error:
         raise click.ClickException(f"cannot write {path}: {error.strerror}") from error
+    except RuntimeError as error:  # a link that leads to itself
+        raise click.ClickException(f"cannot write {path}: {error}") from error
     try:
         with file:
             yield file

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -100,6 +101,8 @@ def probe(
     """
     if json_path == csv_path == "-":
         raise click.UsageError("--json - and --csv - cannot both print")
+    if _same(json_path, csv_path):
+        raise click.UsageError(f"--json and --csv cannot both write {csv_path}")
     between = _ALL_REDUCE in what
     if between and len(what) > 1:
         raise click.UsageError("allreduce is measured alone")
@@ -116,18 +119,24 @@ def probe(
                 if between
                 else _measured(what, device, backend, dtype, array_bytes, threads, budget, quick)
             )
+            if result is None:  # not rank 0
+                return
+            if json_file:
+                json_file.write(result.to_json())
+            if csv_file:
+                csv_file.write(result.to_csv())
         except KeyboardInterrupt:
-            click.echo(_ERASE if sys.stderr.isatty() else "", err=True, nl=False)
             common.leave("interrupted before anything was measured", common.INTERRUPTED)
-        if result is None:  # not rank 0
-            return
-        if json_file:
-            json_file.write(result.to_json())
-        if csv_file:
-            csv_file.write(result.to_csv())
     if "-" not in {json_path, csv_path}:
         click.echo("\n".join(report.lines(result)))
     _judge(result, strict)
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    """Whether two paths name one file."""
+    if one is None or other is None:
+        return False
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _opened(files: ExitStack, path: str | None) -> IO[str] | None:
@@ -148,8 +157,8 @@ def _measured(
 ) -> Result:
     from wallsite import probes
 
-    with common.exit_codes({**_codes(), ValueError: common.USAGE}):
-        result = probes.measure(
+    with common.exit_codes({**_codes(), ValueError: common.USAGE}), _progress():
+        return probes.measure(
             what or ("memory", "matmul"),
             device=device,
             backend=backend,
@@ -160,8 +169,6 @@ def _measured(
             quick=quick,
             tell=_tell,
         )
-    _tell("")
-    return result
 
 
 def _is_helper(nproc: int | None) -> bool:
@@ -177,14 +184,11 @@ def _all_reduced(nproc: int | None, device: str, timeout: float, quick: bool) ->
     from wallsite.probes import allreduce
 
     repeats = 5 if quick else 10
-    with common.exit_codes({**_codes(), ValueError: common.USAGE}):
+    with common.exit_codes({**_codes(), ValueError: common.USAGE}), _progress():
         if nproc is None:
-            result = allreduce.measure(device=device, repeats=repeats, timeout=timeout, tell=_tell)
-        else:
-            _tell(f"all-reduces among {nproc} ranks")
-            result = allreduce.run_local(nproc, device=device, repeats=repeats, timeout=timeout)
-    _tell("")
-    return result
+            return allreduce.measure(device=device, repeats=repeats, timeout=timeout, tell=_tell)
+        _tell(f"all-reduces among {nproc} ranks")
+        return allreduce.run_local(nproc, device=device, repeats=repeats, timeout=timeout)
 
 
 def _codes() -> dict[type[Exception], int]:
@@ -197,6 +201,15 @@ def _codes() -> dict[type[Exception], int]:
         probes.ClockStopped: common.WRONG_RESULT,
         probes.ProbeError: common.FAILED,
     }
+
+
+@contextmanager
+def _progress() -> Iterator[None]:
+    """Wipe the line of the progress away at the end, before anything else is said."""
+    try:
+        yield
+    finally:
+        _tell("")
 
 
 def _tell(what: str) -> None:
@@ -212,9 +225,10 @@ def _judge(result: Result, strict: bool) -> None:
     if result.interrupted:
         common.leave("interrupted: what was measured until then is kept", common.INTERRUPTED)
     by_name = {kind.__name__: code for kind, code in _codes().items()}
-    for each in result.measurements:
-        if each.status == results.FAILED:
-            common.leave(each.reason, by_name.get(each.error, common.FAILED))
+    failed = [each for each in result.measurements if each.status == results.FAILED]
+    if failed:
+        worst = max(failed, key=lambda each: by_name.get(each.error, common.FAILED))
+        common.leave(worst.reason, by_name.get(worst.error, common.FAILED))
     unstable = [each for each in result.measurements if each.status == results.UNSTABLE]
     if strict and unstable:
         common.leave(f"{unstable[0]} is unstable: {unstable[0].reason}", common.NOT_STABLE)
@@ -262,6 +276,8 @@ def _draw(out: Path, compose: Callable[[ModuleType], Drawing]) -> Drawing:
     if kind not in _NO_DATE:
         raise click.BadParameter(f"{str(out)!r} must end in .svg or .png", param_hint="--out")
     try:
+        from matplotlib import rc_context
+
         from wallsite import figures
         from wallsite.figures import measured_roofline, measured_scaling, style  # noqa: F401
     except ImportError as error:
@@ -276,7 +292,9 @@ def _draw(out: Path, compose: Callable[[ModuleType], Drawing]) -> Drawing:
         NotMeasured: common.USAGE,
         ValueError: common.USAGE,
     }
-    with common.exit_codes(codes), style.context():
+    # Without a salt the ids in an SVG are drawn at random.
+    salted = rc_context({"svg.hashsalt": "wallsite"})
+    with common.exit_codes(codes), style.context(), salted:
         drawing = compose(figures)
         with common.whole_file(out, "wb") as file:
             drawing.figure.savefig(
@@ -325,7 +343,9 @@ def compare(a: Path, b: Path) -> None:
     """Say what changed from A to B beyond noise. Both are files that wallsite probe wrote."""
     from wallsite.probes.compare import compare as compared
 
-    click.echo("\n".join(report.changes(str(a), str(b), compared(_read(a), _read(b)))))
+    found = compared(_read(a), _read(b))
+    names = click.format_filename(a), click.format_filename(b)
+    click.echo("\n".join(report.changes(*names, found)))
 
 
 def _read(path: Path) -> Result:

@@ -61,7 +61,7 @@ def facts(machine: Machine, devices: Sequence[Device], reason: str) -> Iterator[
         yield from aligned(rows)
     if reason:
         yield ""
-        yield f"No accelerator: {reason}."
+        yield f"{'Not listed' if len(devices) > 1 else 'No accelerator'}: {reason}."
 
 
 # ----------------------------------------------------------------------------------- a result
@@ -234,10 +234,11 @@ def _decode(result: Result) -> str:
         return ""
     work, bandwidth = workload.decode(_MODEL), headline.bandwidth
     wall = roofline.bound(work.intensity, peak, bandwidth)
-    floor = workload.decode_floor(_MODEL, bandwidth)
+    floor = roofline.time_floor(work.flops, work.traffic, peak, bandwidth)
+    limit = f"bandwidth of {headline.kernel}" if wall == "memory" else "peak of a matrix product"
     return (
         f"Decoding a 7B model in bf16 for one sequence does {work.intensity:.0f} FLOP/byte: "
-        f"{wall}-bound, about {floor * 1e3:,.0f} ms a token at the bandwidth of {headline.kernel}."
+        f"{wall}-bound, about {floor * 1e3:,.0f} ms a token at the {limit}."
     )
 
 

@@ -26,6 +26,7 @@ MARKERS = {"axpy": "o", "softmax": "s", "gemv": "^", "gemm": "D"}
 ROW = 18.0  # height of a line of the legend
 PLOT = 260.0
 SOCKET = "xeon-8480"
+LONGEST = 50  # letters of a name in the legend
 
 
 class Machine(NamedTuple):
@@ -36,7 +37,7 @@ class Machine(NamedTuple):
         dtype: of the roof's peak and of the points.
         peak: measured or specified, FLOP/s; None where none is published.
         bandwidth: measured or specified, byte/s.
-        day: when it was measured, ``2026-12-01``; empty for a device of the catalog.
+        day: when it was measured, ``2026-12-01``; None for a device of the catalog.
         points: operations measured on it.
         cache: bytes of its last-level cache, None if not known.
     """
@@ -45,7 +46,7 @@ class Machine(NamedTuple):
     dtype: str
     peak: float | None
     bandwidth: float
-    day: str
+    day: str | None
     points: tuple[Measurement, ...]
     cache: int | None
 
@@ -80,6 +81,7 @@ class Words(NamedTuple):
     catalog: str
     ridge: str
     no_peak: str
+    colon: str
     comma: str
     semicolon: str
     space: str
@@ -105,6 +107,7 @@ WORDS = {
         catalog="规格表",
         ridge="拐点",
         no_peak="没有公布 {dtype} 峰值",
+        colon="：",
         comma="，",
         semicolon="；",
         space="",
@@ -132,6 +135,7 @@ WORDS = {
         catalog="specification",
         ridge="ridge point",
         no_peak="no {dtype} peak published",
+        colon=": ",
         comma=", ",
         semicolon="; ",
         space=" ",
@@ -159,8 +163,8 @@ def machines(
     Args:
         results: each with a bandwidth and a matrix product in the type.
         devices: of the catalog, by id, name or alias.
-        dtype: of peaks and points; None takes that of the first result's operations, or of its
-            first matrix product.
+        dtype: of peaks and points, in either case of letters; None takes that of the first
+            result's operations, or of its first matrix product.
 
     Raises:
         ValueError: there are no results, or more roofs than can be told apart.
@@ -172,6 +176,7 @@ def machines(
     if (count := len(results) + len(devices)) > len(COLOURS):
         raise ValueError(f"{len(COLOURS)} roofs at most can be told apart, got {count}")
     first = results[0]
+    dtype = dtype and dtype.lower()
     if dtype is None:
         known = [x.dtype for x in first.select("operations")] or [*first.matmul_dtypes, "fp32"]
         dtype = known[0]
@@ -182,7 +187,9 @@ def machines(
             result.matmul(dtype).performance,
             result.headline.bandwidth,
             result.started[:10],
-            tuple(x for x in result.select("operations") if x.dtype == dtype),
+            tuple(
+                x for x in result.select("operations") if x.dtype == dtype and x.kernel in MARKERS
+            ),
             result.device.last_level_cache,
         )
         for result in results
@@ -192,7 +199,7 @@ def machines(
         if chip.bandwidth is None:
             raise ValueError(f"no memory bandwidth is known for {chip.name}")
         peak = chip.peak(dtype).si if dtype in chip.dtypes else None
-        found.append(Machine(chip.name, dtype, peak, chip.bandwidth.si, "", (), None))
+        found.append(Machine(chip.name, dtype, peak, chip.bandwidth.si, None, (), None))
     return found
 
 
@@ -220,7 +227,7 @@ def compose(
     found, words = machines(results, devices, dtype), WORDS[lang]
     points = [point for machine in found for point in machine.points]
     kernels = [name for name in MARKERS if any(point.kernel == name for point in points)]
-    legend = ROW * (2 * len(found) + bool(kernels))
+    legend = ROW * (3 * len(found) + bool(kernels))
     fig = style.figure(36 + PLOT + 52 + legend)
     ax = style.axes(fig, 62, 36, 356, PLOT)
     _scales(ax, found, points, words)
@@ -230,13 +237,17 @@ def compose(
     frame = style.axes(fig, 0, 36 + PLOT + 46, style.WIDTH, legend)
     _legend(frame, found, kernels, words, words.hollow_short if hollow else "")
 
-    measured, quoted = ([m.name for m in found if bool(m.day) is own] for own in (True, False))
+    measured, quoted = (
+        [m.name for m in found if (m.day is not None) is own] for own in (True, False)
+    )
     ridge = found[0].ridge
     assert ridge is not None  # what was measured has a peak
     fill = {
         "name": measured[0],
         "ridge": labels.significant(ridge),
-        "roofs": words.semicolon.join(f"{m.name} {_described(m, words)}" for m in found),
+        "roofs": words.semicolon.join(
+            f"{m.name} {words.comma.join(_described(m, words))}" for m in found
+        ),
         "measured": labels.listed(measured, lang),
     }
     parts = [words.caption, words.quoted if quoted else "", words.hollow if hollow else ""]
@@ -250,13 +261,18 @@ def compose(
     )
 
 
-def _described(machine: Machine, words: Words) -> str:
+def _described(machine: Machine, words: Words) -> tuple[str, str]:
+    """Its rates, and its ridge point or why it has none."""
+    rates = labels.bandwidth(machine.bandwidth)
     if machine.peak is None or machine.ridge is None:
-        peak = words.no_peak.format(dtype=machine.dtype)
-        return f"{labels.bandwidth(machine.bandwidth)}{words.comma}{peak}"
-    peak = f"{_rate(machine.peak)} {machine.dtype}"
-    ridge = f"{words.ridge} {labels.significant(machine.ridge)} FLOP/byte"
-    return words.comma.join((labels.bandwidth(machine.bandwidth), peak, ridge))
+        return rates, words.no_peak.format(dtype=machine.dtype)
+    rates += f"{words.comma}{_rate(machine.peak)} {machine.dtype}"
+    return rates, f"{words.ridge} {labels.significant(machine.ridge)} FLOP/byte"
+
+
+def _short(name: str) -> str:
+    """Cut a name to what the legend has room for."""
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1].rstrip()}…"
 
 
 def _rate(value: float) -> str:
@@ -291,10 +307,17 @@ def _scales(
     bottom = min(rates + [machine.roof(left) for machine in found]) / 1.5
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.set_xlim(left, right)
-    ax.set_ylim(bottom / 1e9, max(rates) * 2 / 1e9)
+    ax.set_xlim(_widened(left, right))
+    ax.set_ylim(_widened(bottom / 1e9, max(rates) * 2 / 1e9))
     style.scale_x(ax, _decades(*ax.get_xlim()), words.x)
     style.scale_y(ax, _decades(*ax.get_ylim()), words.y, grid=False)
+
+
+def _widened(low: float, high: float) -> tuple[float, float]:
+    """Move the ends of a scale out to whole decades, if fewer than two lie between them."""
+    if len(_decades(low, high)) >= 2:
+        return low, high
+    return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high))
 
 
 def _decades(low: float, high: float) -> dict[float, str]:
@@ -323,7 +346,7 @@ def _draw(ax: Axes, machine: Machine, colour: str) -> None:
 
 def _line(ax: Axes, x: Sequence[float], y: Sequence[float], machine: Machine, colour: str) -> None:
     """Draw what was measured in one piece, and what is quoted in dashes."""
-    if machine.day:
+    if machine.day is not None:
         ax.plot(x, y, color=colour, lw=2.4)
     else:
         ax.plot(x, y, color=colour, lw=1.6, ls=(0, (5, 3)))
@@ -338,16 +361,20 @@ def _legend(
     ax: Axes, found: Sequence[Machine], kernels: Sequence[str], words: Words, hollow: str
 ) -> None:
     """List the roofs and the kinds of points below the plot, where nothing can cover them."""
-    rows = 2 * len(found) + bool(kernels)
+    rows = 3 * len(found) + bool(kernels)
     ax.set_axis_off()
     ax.set_xlim(0, style.WIDTH)
     ax.set_ylim(rows, 0)
     for i, (machine, colour) in enumerate(zip(found, COLOURS, strict=False)):
-        _line(ax, (12, 38), (2 * i + 0.5, 2 * i + 0.5), machine, colour)
-        said = words.measured.format(day=machine.day) if machine.day else words.catalog
-        style.write(ax, 46, 2 * i + 0.5, f"{machine.name}{words.comma}{said}", bold=True)
-        style.write(ax, 46, 2 * i + 1.5, _described(machine, words), color=style.MUTED)
+        top = 3 * i + 0.5
+        _line(ax, (12, 38), (top, top), machine, colour)
+        style.write(ax, 46, top, _short(machine.name), bold=True)
+        rates, ridge = _described(machine, words)
+        said = words.catalog if machine.day is None else words.measured.format(day=machine.day)
+        style.write(ax, 46, top + 1, f"{said}{words.colon}{rates}", color=style.MUTED)
+        style.write(ax, 46, top + 2, ridge, color=style.MUTED)
     for i, kernel in enumerate(kernels):
         _mark(ax, 25 + 76 * i, rows - 0.5, kernel, style.INK, hollow=False)
         style.write(ax, 38 + 76 * i, rows - 0.5, kernel)
-    style.write(ax, 25 + 76 * len(kernels), rows - 0.5, hollow)
+    if hollow:
+        style.write(ax, 25 + 76 * len(kernels), rows - 0.5, hollow)

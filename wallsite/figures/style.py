@@ -170,6 +170,7 @@ def write(
             color=color,
             fontweight=700 if bold else 400,
             annotation_clip=False,
+            parse_math=False,  # a name may hold a dollar
         )
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from wallsite._checks import count
-from wallsite.probes.errors import NotEnoughMemory
+from wallsite.probes.errors import LIBRARY_ERRORS, explained
 from wallsite.probes.hardware import Device, no_torch, usable_cpus
 from wallsite.probes.timing import Events
 
@@ -58,8 +58,8 @@ class Backend(Protocol):
     def operation(self, name: str, n: int, dtype: str) -> Task:
         """Allocate what an axpy, softmax, gemv or gemm of side ``n`` needs; return it."""
 
-    def transfers(self, payload: int) -> Mapping[str, Task]:
-        """Allocate buffers on both ends of the link; return the copies between them."""
+    def transfers(self, payload: int) -> Mapping[str, Task | Callable[[], Task]]:
+        """Allocate buffers on both ends of the link; return the copies, or what makes them."""
 
     def close(self) -> None:
         """Give back threads and settings."""
@@ -102,11 +102,10 @@ def allocating(where: str) -> Iterator[None]:
     """Turn a failed allocation into one line.
 
     Raises:
-        NotEnoughMemory: numpy raised a MemoryError, or torch or the start of a thread a
-            RuntimeError.
+        NotEnoughMemory: there is no room, on the device or for a thread.
+        KernelFailed: the library cannot make such an array at all.
     """
     try:
         yield
-    except (MemoryError, RuntimeError) as error:
-        reason = (str(error).splitlines() or ["out of memory"])[0]
-        raise NotEnoughMemory(f"an allocation on {where} failed: {reason}") from error
+    except LIBRARY_ERRORS as error:
+        raise explained(f"an allocation on {where} failed", error) from error

@@ -100,7 +100,7 @@ def _change(before: Measurement, after: Measurement) -> Change:
     else:
         verdict = SAME
     ratio = new / old
-    return Change(before, after, ratio, verdict if abs(ratio - 1) > NOISE else SAME)
+    return Change(before, after, ratio, verdict if abs(ratio - 1) > NOISE + 1e-9 else SAME)
 
 
 _CIRCUMSTANCES: dict[str, Callable[[Result], object]] = {

@@ -35,3 +35,18 @@ class ClockStopped(ProbeError):
 
 class NotMeasured(ProbeError):
     """A number was asked for that the run did not measure; the message says why."""
+
+
+# What numpy and torch raise where they cannot do what they are asked. Most are a RuntimeError.
+LIBRARY_ERRORS = (MemoryError, RuntimeError, TypeError)
+_NO_ROOM = ("out of memory", "allocate memory", "start new thread")
+
+
+def explained(what: str, error: Exception) -> ProbeError:
+    """Turn an error of numpy or torch into one of ours, with one line that says where it was."""
+    if isinstance(error, ProbeError):
+        return error
+    reason = (str(error).splitlines() or ["out of memory"])[0]
+    no_room = isinstance(error, MemoryError) or any(x in reason.lower() for x in _NO_ROOM)
+    kind = NotEnoughMemory if no_room else KernelFailed
+    return kind(f"{what}: {reason}")

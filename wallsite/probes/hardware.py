@@ -103,6 +103,11 @@ class Limit:
     rate: float
     source: str
 
+    def __post_init__(self) -> None:
+        """Refuse a rate that nothing could be a share of."""
+        if not self.rate > 0:
+            raise ValueError(f"rate must be above 0, got {self.rate}")
+
 
 @dataclass(frozen=True)
 class Device:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from wallsite.probes.errors import LIBRARY_ERRORS
 from wallsite.probes.plan import HOST_TOTAL
 from wallsite.probes.results import SKIPPED, Measurement
-from wallsite.probes.session import Session, Work, unmeasured
-from wallsite.probes.timing import sample
+from wallsite.probes.session import Session, Work, failed, unmeasured
+from wallsite.probes.timing import LEAST_SAMPLES, WARMUPS, sample
 from wallsite.workload import ELEMENT_BYTES, gemm
 
 # Rounding of the result and of its check, relative to the largest value.
@@ -16,6 +17,7 @@ TOLERANCE = {"fp32": 1e-4, "bf16": 2e-2, "fp16": 5e-3}
 # From this side on a product keeps all cores busy. Until it is reached a run may take PATIENCE
 # seconds; a type without a fast path then stays at a smaller one, or it would take minutes.
 SMALLEST, LEAST, PATIENCE = 256, 1024, 0.5
+TRIES = 2  # runs that tell how long a side takes
 RULE = "each matrix counts once"
 
 
@@ -79,7 +81,10 @@ def _measured(session: Session, dtype: str) -> Measurement:
         )
     session.tell(f"matmul {dtype}")
     seconds = min(1.0 if session.options.quick else 3.0, session.deadline.left)
-    n = _largest_affordable(session, dtype, seconds / session.repeats)
+    try:
+        n = _largest_affordable(session, dtype, seconds)
+    except LIBRARY_ERRORS as error:
+        return failed(matmul_work(dtype, SMALLEST), error)
     slow = () if n >= LEAST else (f"{dtype} has no fast product here: measured at {n} × {n} only",)
     return session.measure(
         matmul_work(dtype, n, slow), lambda: session.engine.operation("gemm", n, dtype)
@@ -87,11 +92,16 @@ def _measured(session: Session, dtype: str) -> Measurement:
 
 
 def _largest_affordable(session: Session, dtype: str, budget: float) -> int:
-    """Double the side while the next product, eight times the work, is not too long a run."""
+    """Double the side while the next product, eight times the work, leaves time to measure it."""
     largest = _largest_that_fits(session, dtype)
-    n = SMALLEST
-    seconds = _try(session, n, dtype)
-    while 2 * n <= largest and 8 * seconds <= (PATIENCE if n < LEAST else budget):
+    runs = TRIES + WARMUPS + session.repeats
+    fewest = TRIES + WARMUPS + LEAST_SAMPLES
+    n, seconds = SMALLEST, _try(session, SMALLEST, dtype)
+    while 2 * n <= largest:
+        seconds *= 8
+        patient = n < LEAST and seconds <= PATIENCE and fewest * seconds <= session.deadline.left
+        if runs * seconds > budget and not patient:
+            break
         n *= 2
         seconds = _try(session, n, dtype)
     return n
@@ -101,7 +111,11 @@ def _try(session: Session, n: int, dtype: str) -> float:
     engine = session.engine
     task = engine.operation("gemm", n, dtype)
     return sample(
-        task.run, repeats=3, warmups=1, synchronise=engine.synchronise, events=engine.events()
+        task.run,
+        repeats=1,
+        warmups=TRIES - 1,
+        synchronise=engine.synchronise,
+        events=engine.events(),
     ).best
 
 

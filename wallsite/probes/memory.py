@@ -60,12 +60,12 @@ def stream_work(session: Session, kernel: Kernel, array_bytes: int) -> Work:
 
 def judged(whole: Measurement, half: Measurement | None, cache: int | None) -> Measurement:
     """Call a number unstable if its arrays fit in a cache, or if half of them give another."""
-    if whole.samples is None or whole.status != OK:
+    if whole.samples is None:
         return whole
     reason = ""
     if cache and whole.bytes_counted <= cache:
         reason = f"its arrays fit in the last-level cache of {binary(cache)}: this is not memory"
-    elif half and half.samples:
+    elif whole.status == OK and half and half.samples:
         change = half.median_bandwidth / whole.median_bandwidth - 1
         if abs(change) > PLATEAU:
             reason = f"arrays half as large give {change:+.0%}: not yet a plateau"

@@ -101,7 +101,7 @@ class NumpyBackend:
             slices = [
                 _cut(a, b, c, range(i, min(i + step, elements))) for i in range(0, elements, step)
             ]
-            self._each(_fill, slices)
+            self._each(_fill, slices, range(len(slices)))
         return slices
 
     def _task(
@@ -116,9 +116,9 @@ class NumpyBackend:
 
         return Task(lambda: self._each(kernel, slices), largest_error, write_allocates=True)
 
-    def _each(self, work: Callable[[Triple], T], slices: Iterable[Triple]) -> list[T]:
-        """Have each thread work on its own slice, all at once; wait for all of them."""
-        jobs = [pool.submit(work, part) for pool, part in zip(self._pools, slices, strict=False)]
+    def _each(self, work: Callable[..., T], *parts: Iterable[Any]) -> list[T]:
+        """Have each thread work on its own part, all at once; wait for all of them."""
+        jobs = [pool.submit(work, *own) for pool, *own in zip(self._pools, *parts, strict=False)]
         return [job.result() for job in jobs]
 
 
@@ -132,11 +132,11 @@ def _blocks(part: Triple) -> list[Triple]:
     return [_cut(*part, range(i, min(i + BLOCK, size))) for i in range(0, size, BLOCK)]
 
 
-def _fill(part: Triple) -> None:
+def _fill(part: Triple, seed: int) -> None:
     # Memory belongs to the socket of the thread that first writes to it, so each thread fills
     # its own. NaN in the target shows whatever a kernel leaves out.
     a, b, c = part
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(seed)
     a.fill(np.nan)
     random.random(out=b, dtype=np.float32)
     random.random(out=c, dtype=np.float32)

@@ -34,7 +34,9 @@ def read(kind: Any, value: Any, name: str) -> Any:
         return {key: read(arguments[1], item, f"{name}.{key}") for key, item in items}
     if dataclasses.is_dataclass(kind):
         return _record(kind, value, name)
-    return _checked(kind, float(value) if kind is float and type(value) is int else value, name)
+    if kind is float and type(value) is int and abs(value) < _LARGEST:
+        value = float(value)
+    return _checked(kind, value, name)
 
 
 def _record(kind: Any, value: Any, name: str) -> Any:
@@ -48,12 +50,24 @@ def _record(kind: Any, value: Any, name: str) -> Any:
         raise ValueError(f"{name}: {error}") from error
 
 
+_LARGEST = 2**63  # of a whole number, as in most languages that may read the file
 _JSON = {list: "a list", dict: "an object", str: "a text", int: "a whole number"}
 _JSON |= {float: "a finite number", bool: "true or false"}
 
 
 def _checked(kind: Any, value: Any, name: str) -> Any:
-    # JSON writes no infinity, but 1e999 reads as one.
-    if type(value) is not kind or (kind is float and not math.isfinite(value)):
+    if type(value) is not kind or not _is_real(value):
         raise ValueError(f"{name} must be {_JSON[kind]}, got {shown(value)}")
     return value
+
+
+def _is_real(value: Any) -> bool:
+    """Refuse what JSON can say and nothing can mean: 1e999, a huge number, half of a character."""
+    match value:
+        case float():
+            return math.isfinite(value)
+        case int():
+            return abs(value) < _LARGEST
+        case str():
+            return not any("\ud800" <= letter <= "\udfff" for letter in value)
+    return True

@@ -70,9 +70,11 @@ def plan_arrays(
         wanted = min(wanted, (HOST_TOTAL_QUICK if quick else HOST_TOTAL) // count)
     size = _whole(wanted if fits is None else min(wanted, fits))
     if size < FLOOR:
+        largest = (fits or 0) // LINE * LINE
+        hint = f"; array_bytes={largest} would fit, in a cache perhaps" if largest else ""
         raise NotEnoughMemory(
             f"{binary(free or 0)} are free on {device}; {count} arrays of {binary(FLOOR)} need "
-            f"twice their {binary(count * FLOOR)}"
+            f"twice their {binary(count * FLOOR)}{hint}"
         )
     warnings = _cache_warning(size, count, device)
     if fits is not None and fits < wanted:

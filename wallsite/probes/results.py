@@ -27,6 +27,9 @@ HEADLINES = ("add", "triad")
 STATUSES = (OK, UNSTABLE, SKIPPED, FAILED)
 
 
+_MOST = 10**30  # of what a kernel can count
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One kernel at one size on one device.
@@ -76,10 +79,13 @@ class Measurement:
 
     def __post_init__(self) -> None:
         """Refuse counts that no rate can be computed from."""
-        if min(self.array_bytes, self.bytes_counted, self.flops) < 0:
-            raise ValueError("array_bytes, bytes_counted and flops must be 0 or above")
-        if self.samples is not None and not (self.flops if self.computes else self.bytes_counted):
-            raise ValueError("what was measured must count FLOPs or bytes")
+        counts = (self.array_bytes, self.bytes_counted, self.bytes_hardware or 0, self.flops)
+        if not 0 <= min(counts) <= max(counts) < _MOST:
+            raise ValueError("counts of bytes and FLOPs must be 0 or above, and real")
+        if self.samples is not None and not (
+            self.bytes_counted and (self.flops or not self.computes)
+        ):
+            raise ValueError("what was measured must count bytes, and a product FLOPs")
 
     def __str__(self) -> str:
         """Kernel, type and shape: ``matmul bf16 4096×4096×4096``."""
@@ -270,7 +276,9 @@ class Result:
     def to_json(self) -> str:
         """Versioned JSON; `from_json` reads it back to an equal result."""
         fields = {"schema": SCHEMA, **dataclasses.asdict(self)}
-        return json.dumps(fields, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        text = json.dumps(fields, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        # A byte of the environment that is no UTF-8 comes as half a character.
+        return text.encode("utf-8", "replace").decode("utf-8")
 
     @classmethod
     def from_json(cls, text: str) -> Result:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from wallsite.probes.backend import Backend, Task
-from wallsite.probes.errors import KernelFailed, NotEnoughMemory, ProbeError, WrongResult
+from wallsite.probes.errors import LIBRARY_ERRORS, WrongResult, explained
 from wallsite.probes.hardware import Device, Limit
 from wallsite.probes.results import FAILED, OK, SKIPPED, UNSTABLE, Measurement
 from wallsite.probes.timing import Deadline, sample
@@ -100,14 +100,8 @@ class Session:
         started = Deadline()
         try:
             measured = self._timed(work, task if isinstance(task, Task) else task())
-        except ProbeError as error:
-            measured = unmeasured(work, FAILED, str(error), type(error).__name__)
-        except (MemoryError, RuntimeError) as error:  # of numpy or torch, in the middle of it
-            reason = (str(error).splitlines() or ["out of memory"])[0]
-            kind = NotEnoughMemory if _is_memory(error) else KernelFailed
-            measured = unmeasured(
-                work, FAILED, f"{work.kernel} {work.dtype}: {reason}", kind.__name__
-            )
+        except LIBRARY_ERRORS as error:
+            measured = failed(work, error)
         return replace(measured, wall_seconds=started.elapsed)
 
     def _timed(self, work: Work, task: Task) -> Measurement:
@@ -151,9 +145,10 @@ def rested(measured: Measurement) -> Measurement:
     return replace(measured, status=UNSTABLE, reason=reason)
 
 
-def _is_memory(error: Exception) -> bool:
-    said = str(error).lower()  # torch has words for each of its allocators
-    return isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said
+def failed(work: Work, error: Exception) -> Measurement:
+    """Make the measurement of a kernel that an error kept from being one."""
+    reason = explained(f"{work.kernel} {work.dtype}".strip(), error)
+    return unmeasured(work, FAILED, str(reason), type(reason).__name__)
 
 
 def unmeasured(work: Work, status: str, reason: str, error: str = "") -> Measurement:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from types import ModuleType
 
 from wallsite import __version__
 from wallsite._checks import count, positive
 from wallsite.probes import cache, errors, link, matmul, memory, operations
-from wallsite.probes.backend import open_backend
-from wallsite.probes.errors import DeviceNotFound, ProbeError
+from wallsite.probes.backend import Backend, open_backend
+from wallsite.probes.errors import LIBRARY_ERRORS, DeviceNotFound
 from wallsite.probes.hardware import (
     Device,
     find_device,
@@ -24,8 +24,8 @@ from wallsite.probes.hardware import (
     usable_cpus,
 )
 from wallsite.probes.plan import plan_arrays
-from wallsite.probes.results import FAILED, SKIPPED, Environment, Measurement, Result
-from wallsite.probes.session import Options, Session, Work, unmeasured
+from wallsite.probes.results import SKIPPED, Environment, Measurement, Result
+from wallsite.probes.session import Options, Session, Work, failed, unmeasured
 from wallsite.probes.timing import Deadline
 
 PROBES: dict[str, ModuleType] = {
@@ -88,7 +88,7 @@ def measure(
     start = Start()
     taken: list[Measurement] = []
     interrupted = False
-    with closing(open_backend(backend, where, threads)) as engine:
+    with _opened(open_backend(backend, where, threads)) as engine:
         where = find_device(device)  # once more: the library just loaded has taken memory
         session = Session(where, engine, options, deadline, tell)
         _refuse_options(session)
@@ -96,11 +96,21 @@ def measure(
             for measurement in _measurements(session, wanted):
                 taken.append(measurement)
         except KeyboardInterrupt:
-            if not taken:
+            if not any(x.samples for x in taken):
                 raise
             interrupted = True
     _refuse_empty(taken)
     return start.result(where, engine.name, engine.version, engine.threads, taken, interrupted)
+
+
+@contextmanager
+def _opened(engine: Backend) -> Iterator[Backend]:
+    """Close a backend at the end, if it can be: a driver that has failed may fail in this too."""
+    try:
+        yield engine
+    finally:
+        with suppress(RuntimeError):
+            engine.close()
 
 
 def _refuse_options(session: Session) -> None:
@@ -112,7 +122,7 @@ def _refuse_options(session: Session) -> None:
 
 def _wanted(probes: str | Iterable[str]) -> list[str]:
     names = [probes] if isinstance(probes, str) else list(probes)
-    if names == ["all"]:
+    if "all" in names:
         return list(PROBES)
     if not names or (unknown := [name for name in names if name not in PROBES]):
         known = ", ".join(["all", *PROBES])
@@ -125,9 +135,10 @@ def _measurements(session: Session, wanted: list[str]) -> Iterator[Measurement]:
     for name in wanted:
         try:
             yield from PROBES[name].measure(session)
-        except ProbeError as error:
-            status = SKIPPED if isinstance(error, DeviceNotFound) else FAILED
-            yield unmeasured(Work(name, name), status, str(error), type(error).__name__)
+        except DeviceNotFound as error:
+            yield unmeasured(Work(name, name), SKIPPED, str(error), type(error).__name__)
+        except LIBRARY_ERRORS as error:
+            yield failed(Work(name, name), error)
 
 
 def _refuse_empty(taken: list[Measurement]) -> None:

@@ -22,6 +22,9 @@ from wallsite.probes.errors import ClockStopped
 SHORTEST_SAMPLE = 0.005
 # Samples to take even if the time is up: fewer have no median worth the name.
 LEAST_SAMPLES = 3
+WARMUPS = 2
+# No call takes less than a picosecond or more than a century.
+SHORTEST, LONGEST = 1e-12, 3e9
 # A device's clock may run this much fast, and its events this many seconds early, before it lies.
 FAST, EARLY = 1.02, 20e-6
 
@@ -81,8 +84,8 @@ class Samples:
 
     def __post_init__(self) -> None:
         """Refuse what no rate can be computed from."""
-        if not self.seconds or not min(self.seconds) > 0:
-            raise ValueError("seconds must hold durations above 0, and at least one")
+        if not self.seconds or not all(SHORTEST <= each <= LONGEST for each in self.seconds):
+            raise ValueError("seconds must hold durations above 0, real ones, and at least one")
 
     @property
     def best(self) -> float:
@@ -118,7 +121,7 @@ def sample(
     call: Callable[[], object],
     *,
     repeats: int = 10,
-    warmups: int = 2,
+    warmups: int = WARMUPS,
     synchronise: Callable[[], object] | None = None,
     events: Events | None = None,
     deadline: Deadline | None = None,
@@ -146,7 +149,7 @@ def sample(
     """
     repeats, warmups = count("repeats", repeats), count("warmups", warmups)
 
-    def elapsed(calls: int) -> float:
+    def elapsed(calls: int, check: bool = True) -> float:
         if synchronise:
             synchronise()
         start = clock()
@@ -159,9 +162,12 @@ def sample(
         if synchronise:
             synchronise()
         host = clock() - start
-        return (_checked(events.seconds(), host) if events else host) / calls
+        if not events:
+            return host / calls
+        return (_checked(events.seconds(), host) if check else events.seconds()) / calls
 
-    warm = [elapsed(1) for _ in range(warmups)]
+    # In the first run the host loads the kernel, of which the device's events know nothing.
+    warm = [elapsed(1, check=number > 0) for number in range(warmups)]
     calls = 1 if warm[-1] >= shortest else math.ceil(shortest / max(warm[-1], 1e-6))
     calls = agree(calls) if agree else calls
     seconds: list[float] = []
@@ -169,7 +175,7 @@ def sample(
         if deadline and deadline.left <= 0 and len(seconds) >= LEAST_SAMPLES:
             break
         seconds.append(elapsed(calls))
-    if not min(seconds) > 0:
+    if not all(0 < each < math.inf for each in seconds):
         raise ClockStopped("the clock did not advance while the kernel ran; no rate is reported")
     return Samples(tuple(seconds), tuple(warm), calls)
 

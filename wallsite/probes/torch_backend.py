@@ -57,7 +57,8 @@ class TorchBackend:
         torch.set_num_threads(self._threads_before)
         torch.set_float32_matmul_precision(self._precision_before)
         if not self._on_host:
-            getattr(torch, self._kind).empty_cache()
+            # Not every allocator keeps anything.
+            getattr(getattr(torch, self._kind), "empty_cache", lambda: None)()
 
     def stream(self, array_bytes: int) -> Mapping[str, Task]:
         """Three arrays on the device.
@@ -95,31 +96,36 @@ class TorchBackend:
         """One of `torch_operations`."""
         return OPERATIONS[name](n, dtype, self._device)
 
-    def transfers(self, payload: int) -> Mapping[str, Task]:
+    def transfers(self, payload: int) -> Mapping[str, Task | Callable[[], Task]]:
         """Copies to and from the host, in pages that may not move and in ordinary ones.
 
-        A copy to another accelerator of the same kind is added where there is one.
+        A copy to another accelerator of the same kind is added where there is one. No copy brings
+        what its target already holds, so that one that did not take place is seen.
         """
         if self._on_host:
             return {}
-        with allocating(self._device):
-            here: Any = torch.empty(payload, dtype=torch.uint8, device=self._device)
-            pinned: Any = torch.empty(payload, dtype=torch.uint8, pin_memory=self._kind != "mps")
-            ordinary: Any = torch.zeros(payload, dtype=torch.uint8)
-        here.random_()
-        pinned.random_()
-        copies = {
-            "host-to-device, pinned": _copy(pinned, here),
-            "device-to-host, pinned": _copy(here, pinned),
-            "host-to-device": _copy(ordinary, here),
-            "device-to-host": _copy(here, ordinary),
-        }
+        here = self._bytes(payload, self._device)
+        tasks: dict[str, Task | Callable[[], Task]] = {}
+        kinds = {", pinned": True, "": False}
         if self._kind == "mps":  # torch pins nothing there
-            copies = {name: copy for name, copy in copies.items() if "pinned" not in name}
+            del kinds[", pinned"]
+        for kind, pinned in kinds.items():
+            there, back = (self._bytes(payload, "cpu", pinned) for _ in range(2))
+            tasks[f"host-to-device{kind}"] = _copy(there, here)
+            tasks[f"device-to-host{kind}"] = _copy(here, back)
         if peer := self._peer():
-            with allocating(peer):
-                copies[f"to {peer}"] = _copy(here, torch.empty_like(here, device=peer))
-        return copies
+            tasks[f"to {peer}"] = lambda: _copy(here, self._bytes_like(here, peer))
+        return tasks
+
+    def _bytes(self, size: int, device: str, pinned: bool = False) -> Any:
+        """Allocate random bytes."""
+        with allocating(device):
+            made = torch.empty(size, dtype=torch.uint8, device=device, pin_memory=pinned)
+            return made.random_()
+
+    def _bytes_like(self, like: Any, device: str) -> Any:
+        with allocating(device):
+            return torch.empty_like(like, device=device).random_()
 
     def _peer(self) -> str | None:
         count, index = torch.accelerator.device_count(), torch.device(self._device).index or 0
@@ -133,8 +139,8 @@ class TorchBackend:
         elements = array_bytes // 4
         with allocating(self._device):
             arrays = [torch.full((elements,), torch.nan, device=self._device) for _ in range(3)]
-        for source in arrays[1:]:
-            source.uniform_()
+            for source in arrays[1:]:
+                source.uniform_()
         return arrays
 
     def _task(

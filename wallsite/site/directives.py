@@ -148,6 +148,10 @@ class _Table(_Directive):
         return items
 
 
+# A document is searched by its title; its other parts would be a tenth of the whole index.
+_NOT_INDEXED = {"sources": NOT_SEARCHED}
+
+
 class _List(_Table):
     """A table whose cells are too long for columns: each row is an entry, with its parts named."""
 
@@ -163,7 +167,7 @@ class _List(_Table):
                 if cell.items:
                     put(ET.SubElement(entry, "dd"), self.cell(cell))
                 elif cell.text:
-                    part = ET.SubElement(entry, "dd")
+                    part = ET.SubElement(entry, "dd", _NOT_INDEXED.get(self.argument, {}))
                     ET.SubElement(part, "span", NOT_SEARCHED).text = AtomicString(header)
                     put(ET.SubElement(part, "span"), self.cell(cell))
         _name(entries, self.argument)
