@@ -509,6 +509,61 @@ def test_a_scale_out_link_is_the_network():
         load.read_accelerators(DEVICE, "chips.toml", sources, links)
 
 
+CLUSTER = """
+[rack]
+name = "Rack"
+vendor = "V"
+year = 2026
+device = "chip"
+network = "fibre"
+domain = { value = 8, unit = "", kind = "vendor", source = "sheet" }
+nics = { value = 4, unit = "", kind = "vendor", source = "sheet" }
+pod = { value = 64, unit = "", kind = "vendor", source = "sheet" }
+oversubscription = { value = 2, unit = "", kind = "vendor", source = "sheet" }
+"""
+FIBRE = LINK.replace("[wire]", "[fibre]").replace("Wire", "Fibre").replace("scale-up", "scale-out")
+
+
+def read_cluster(text):
+    sources = load.read_sources(SOURCES, "sources.toml")
+    links = load.read_links(LINK + FIBRE, "links.toml", sources)
+    devices = load.read_accelerators(DEVICE, "chips.toml", sources, links)
+    return load.read_clusters(text, "clusters.toml", sources, links, devices)
+
+
+def test_a_cluster_takes_the_links_of_its_device_or_names_its_own():
+    rack = read_cluster(CLUSTER)["rack"]
+    assert (rack.link.id, rack.network.id) == ("wire", "fibre")
+    assert [x.si for x in (rack.domain, rack.nics, rack.pod, rack.oversubscription)] == [
+        8,
+        4,
+        64,
+        2,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        ('"chip"', '"chop"', "device: unknown device 'chop'; did you mean chip?"),
+        ('"fibre"', '"fiber"', "network: unknown link 'fiber'; did you mean fibre?"),
+        ('network = "fibre"', 'network = "wire"', "network: must be scale-out"),
+        ('network = "fibre"', "", "network: must be scale-out"),
+        ("network =", "link =", "link: must be scale-up"),
+        ("value = 8", "value = 8.5", "domain: must be a whole number, found 8.5"),
+        ("value = 4", "value = 0", "nics.value: must be a finite number above 0, got 0"),
+        ("pod =", "# pod =", "pod: and oversubscription say something only together"),
+        ("oversubscription =", "# =", "pod: and oversubscription say something only together"),
+        ("nics =", "nic =", "nics: is missing"),
+    ],
+)
+def test_a_mistake_in_a_cluster_is_reported(right, wrong, message):
+    assert right in CLUSTER
+    with pytest.raises(DataError) as caught:
+        read_cluster(CLUSTER.replace(right, wrong, 1))
+    assert f"clusters.toml: [rack] {message}" in str(caught.value)
+
+
 def test_a_file_in_another_encoding_is_named(tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "links.toml").write_bytes(b"# \xe4\xb8\xad\n# \xd6\xd0\n")  # UTF-8, GBK

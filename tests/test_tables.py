@@ -12,8 +12,8 @@ from wallsite.tables import UnknownName, facts, render
 from wallsite.tables.provenance import quantity, summary
 
 NAMES = (
-    *("accelerators", "ridge", "ridge-trend", "links", "link-ratio", "models"),
-    *("models-vs-chips", "energy", "energy-ratio", "sources", "quantities", "glossary"),
+    *("accelerators", "ridge", "ridge-trend", "links", "link-ratio", "clusters"),
+    *("models", "models-vs-chips", "energy", "energy-ratio", "sources", "quantities", "glossary"),
 )
 
 
@@ -24,6 +24,7 @@ def test_a_device_answers_to_its_id_name_and_aliases(name):
 
 def test_other_things_answer_to_theirs():
     assert tables.link("NVLink 4 (Hopper)") is tables.link("nvlink4")
+    assert tables.cluster("DGX-H100") is tables.cluster("dgx-h100")
     assert tables.model("llama-405b").id == "llama-3.1-405b"
     assert tables.energy("FP32-mul").si == pytest.approx(3.7e-12)
     assert tables.source("horowitz-2014").date == "2014"
@@ -224,6 +225,7 @@ def test_every_value_is_a_fact_of_its_own():
     stated = [
         *(value for thing in tables.accelerators().values() for value in thing.fields.values()),
         *(value for link in tables.links().values() for value in (link.bandwidth, link.quoted)),
+        *(value for thing in tables.clusters().values() for value in thing.fields.values()),
         *(value for thing in tables.models().values() for value in thing.fields.values()),
         *tables.energies().values(),
         *tables.quantities().values(),

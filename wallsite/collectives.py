@@ -313,7 +313,7 @@ def weak_step_time(
     compute, buckets = positive("compute", compute), count("buckets", buckets)
     sent = positive("size", size) * positive("compression", compression) / buckets
     each = ring_all_reduce(sent, ranks, bandwidth, latency)
-    return compute + exposed_in_buckets(each, buckets, fraction("overlap", overlap) * compute)
+    return compute + _exposed_in_buckets(each, buckets, fraction("overlap", overlap) * compute)
 
 
 def exposed_in_buckets(bucket: float, buckets: int, overlappable: float) -> float:
@@ -333,6 +333,10 @@ def exposed_in_buckets(bucket: float, buckets: int, overlappable: float) -> floa
     """
     bucket, buckets = not_negative("bucket", bucket), count("buckets", buckets)
     overlappable = not_negative("overlappable", overlappable)
+    return _exposed_in_buckets(bucket, buckets, overlappable)
+
+
+def _exposed_in_buckets(bucket: float, buckets: int, overlappable: float) -> float:
     return max(bucket, buckets * bucket - (buckets - 1) / buckets * overlappable)
 
 

@@ -33,8 +33,8 @@ WORDS = {
     "zh": Words(
         title="按实测的 α 和 β，{turning}个 rank 时一步最快",
         alt=(
-            "横轴是 rank 数，纵轴是一步的时间，都是对数刻度。总时间从 1 个 rank 的 {first} 秒降到最低"
-            "的 {least} 秒，{turning}个 rank 时掉头向上。虚线是通信不花时间的 C/N。"
+            "横轴是 rank 数，纵轴是一步的时间，都是对数刻度。总时间从 1 个 rank 的 {first} 秒降到"
+            "最低的 {least} 秒，{turning}个 rank 时掉头向上。虚线是通信不花时间的 C/N。"
         ),
         caption=(
             "T(N) = C/N + 2(N−1)/N·S/β + 2(N−1)·α，不计重叠。α = {latency}，β = {bandwidth}，由 "

@@ -105,8 +105,11 @@ class _Reader:
         found = tables.model(model)
         return self.note(found.tokens, f"{found.name} training tokens")
 
-    def arch(self, model: str) -> _Architecture:
-        return _Architecture(self, model)
+    def arch(self, model: str) -> _Counts:
+        return _Counts(self, tables.model(model))
+
+    def cluster(self, name: str) -> _Counts:
+        return _Counts(self, tables.cluster(name))
 
     def q(self, name: str, alt: int = 0) -> float:
         return self.note(tables.quantity(name), alt=alt)
@@ -118,16 +121,16 @@ class _Reader:
             return tables.model(name).year
 
 
-class _Architecture:
-    """Whole numbers of a model's architecture, as attributes such as ``layers``."""
+class _Counts:
+    """Whole numbers of a model or a cluster, as attributes such as ``layers`` or ``nics``."""
 
-    def __init__(self, reader: _Reader, model: str) -> None:
+    def __init__(self, reader: _Reader, thing: tables.Model | tables.Cluster) -> None:
         self._reader = reader
-        self._model = tables.model(model)
+        self._thing = thing
 
     def __getattr__(self, name: str) -> int:
-        value = getattr(self._model, name)
-        return int(self._reader.note(value, f"{self._model.name} {name}"))
+        value = getattr(self._thing, name)
+        return int(self._reader.note(value, f"{self._thing.name} {name}"))
 
 
 def bytes_of(dtype: str) -> float:
@@ -164,7 +167,7 @@ def _models() -> dict[str, Callable[..., Any]]:
         name: function
         for module in (roofline, workload, collectives)
         for name, function in inspect.getmembers(module, inspect.isfunction)
-        if function.__module__ == module.__name__
+        if function.__module__ == module.__name__ and not name.startswith("_")
     }
 
 

@@ -19,10 +19,11 @@ from types import MappingProxyType
 from wallsite.tables import load
 from wallsite.tables.entry import DataError
 from wallsite.tables.names import UnknownName, find
-from wallsite.tables.schema import Accelerator, Link, Model, Source, Term, Value
+from wallsite.tables.schema import Accelerator, Cluster, Link, Model, Source, Term, Value
 
 __all__ = [
     "Accelerator",
+    "Cluster",
     "DataError",
     "Link",
     "Model",
@@ -32,6 +33,8 @@ __all__ = [
     "Value",
     "accelerator",
     "accelerators",
+    "cluster",
+    "clusters",
     "energies",
     "energy",
     "glossary",
@@ -62,6 +65,15 @@ def link(name: str) -> Link:
         UnknownName: no such link; the message lists near matches.
     """
     return find("link", name, links(), _link_spellings())
+
+
+def cluster(name: str) -> Cluster:
+    """Look up how devices are joined, by id, name or alias.
+
+    Raises:
+        UnknownName: no such cluster; the message lists near matches.
+    """
+    return find("cluster", name, clusters(), _cluster_spellings())
 
 
 def model(name: str) -> Model:
@@ -115,6 +127,14 @@ def links() -> Mapping[str, Link]:
 
 
 @cache
+def clusters() -> Mapping[str, Cluster]:
+    """All clusters by id."""
+    file = "clusters.toml"
+    read = load.read_clusters(load.text(file), file, sources(), links(), accelerators())
+    return MappingProxyType(read)
+
+
+@cache
 def models() -> Mapping[str, Model]:
     """All models by id, oldest first."""
     file = "models.toml"
@@ -156,6 +176,11 @@ def _device_spellings() -> Mapping[str, str]:
 @cache
 def _link_spellings() -> Mapping[str, str]:
     return load.spellings(links())
+
+
+@cache
+def _cluster_spellings() -> Mapping[str, str]:
+    return load.spellings(clusters())
 
 
 @cache

@@ -42,7 +42,7 @@ class Entry:
     def close(self) -> None:
         """Reject fields that nothing asked for."""
         for field in self.left:
-            self.fail(field, f"unknown field{_hint(field, self.known)}")
+            self.fail(field, f"unknown field{hint(field, self.known)}")
 
     def take(self, field: str) -> Any:
         """Take a field out; None if it is absent."""
@@ -128,7 +128,7 @@ class Entry:
         if name is None:
             return None
         if name not in links:
-            self.fail(field, f"unknown link {name!r}{_hint(name, links)}")
+            self.fail(field, f"unknown link {name!r}{hint(name, links)}")
         return links[name]
 
     def value(self, field: str, dimension: str, per: tuple[str, ...] = ()) -> Value:
@@ -214,7 +214,7 @@ class Entry:
             self.fail(field, f"expected a source or a list of sources, found {shown(cited)}")
         for name in names:
             if not isinstance(name, str) or name not in self.sources:
-                self.fail(field, f"unknown source {name!r}{_hint(name, self.sources)}")
+                self.fail(field, f"unknown source {name!r}{hint(name, self.sources)}")
         return tuple(names)
 
     def _alternatives(self, field: str, dimension: str) -> tuple[Value, ...]:
@@ -243,5 +243,6 @@ def _is_text(text: object) -> bool:
     return isinstance(text, str) and bool(text.strip())
 
 
-def _hint(name: object, known: Iterable[str]) -> str:
+def hint(name: object, known: Iterable[str]) -> str:
+    """Say which known names are near an unknown one."""
     return did_you_mean(near_matches(name, known))

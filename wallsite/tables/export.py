@@ -14,13 +14,13 @@ from typing import Any
 
 from wallsite import __version__, tables
 from wallsite.tables.facts import Fact, Statement, facts, resting_on, statements
-from wallsite.tables.schema import Link, Source
+from wallsite.tables.schema import Accelerator, Link, Source
 from wallsite.units import unit
 
 VERSION = 1
 """Of the files' layout; a column that changes its meaning changes it."""
 
-TABLES = ("accelerators", "links", "models", "energy", "quantities", "sources")
+TABLES = ("accelerators", "links", "clusters", "models", "energy", "quantities", "sources")
 """The tables that can be had as files."""
 
 FORMATS = ("csv", "json")
@@ -32,6 +32,7 @@ _THINGS: dict[str, tuple[Callable[[], Mapping[str, Any]], tuple[str, ...]]] = {
         ("vendor", "year", "status", "memory", "lacks", "link", "network"),
     ),
     "links": (tables.links, ("vendor", "tier", "counted_per", "parts", "year", "status")),
+    "clusters": (tables.clusters, ("vendor", "year", "device", "link", "network")),
     "models": (tables.models, ("vendor", "year")),
 }
 
@@ -75,13 +76,16 @@ def _row(statement: Statement, language: str) -> dict[str, Any]:
 
 
 def _about(fact: Fact, language: str) -> dict[str, Any]:
-    """Say of a device, a link or a model what is no value."""
+    """Say of a device, a link, a cluster or a model what is no value."""
     if fact.table not in _THINGS:
         return {}
     things, attributes = _THINGS[fact.table]
     thing = things()[fact.id]
     found = {name: getattr(thing, name) for name in attributes}
-    found = {name: each.id if isinstance(each, Link) else each for name, each in found.items()}
+    found = {
+        name: each.id if isinstance(each, Accelerator | Link) else each
+        for name, each in found.items()
+    }
     return found | {"remark": thing.note.get(language)}
 
 

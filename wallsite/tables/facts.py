@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from wallsite import tables
-from wallsite.tables.schema import NO_TEXT, Accelerator, Link, Model, Text, Value
+from wallsite.tables.schema import NO_TEXT, Accelerator, Cluster, Link, Model, Text, Value
 
 PEAKS = {
     "fp64": "FP64",
@@ -49,6 +49,12 @@ _OF_A_LINK = {
     "bandwidth": _text("带宽", "bandwidth"),
     "quoted": _text("厂商的写法", "as its vendor prints it"),
 }
+_OF_A_CLUSTER = {
+    "domain": _text("一个域的芯片数", "devices in a domain"),
+    "nics": _text("一个域的网口数", "NICs of a domain"),
+    "pod": _text("一个 pod 的芯片数", "devices in a pod"),
+    "oversubscription": _text("pod 之间的收敛比", "oversubscription between pods"),
+}
 _OF_A_MODEL = {
     "params": _text("参数量", "parameters"),
     "active_params": _text("激活参数量", "active parameters"),
@@ -65,8 +71,8 @@ class Fact(NamedTuple):
     """A value, and what it is a value of.
 
     Attributes:
-        table: accelerators, links, models, energy or quantities.
-        id: of the device, link, model, operation or quantity, in that table.
+        table: accelerators, links, clusters, models, energy or quantities.
+        id: of the device, link, cluster, model, operation or quantity, in that table.
         field: which of its values.
         name: what the id stands for.
         what: what the field says of it; empty where the name says all.
@@ -151,6 +157,8 @@ def _all() -> Iterator[Fact]:
     for link in tables.links().values():
         values = {"bandwidth": link.bandwidth, "quoted": link.quoted}
         yield from _fields("links", link, values, _OF_A_LINK)
+    for cluster in tables.clusters().values():
+        yield from _fields("clusters", cluster, cluster.fields, _OF_A_CLUSTER)
     for model in tables.models().values():
         yield from _fields("models", model, model.fields, _OF_A_MODEL)
     for name, value in tables.energies().items():
@@ -161,7 +169,7 @@ def _all() -> Iterator[Fact]:
 
 def _fields(
     table: str,
-    thing: Accelerator | Link | Model,
+    thing: Accelerator | Cluster | Link | Model,
     values: Mapping[str, Value],
     words: Mapping[str, Text],
 ) -> Iterator[Fact]:

@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from wallsite.tables.entry import DataError, Entry
+from wallsite.tables.entry import DataError, Entry, hint
 from wallsite.tables.names import spelling
-from wallsite.tables.schema import DTYPES, Accelerator, Link, Model, Source, Term, Value
+from wallsite.tables.schema import DTYPES, Accelerator, Cluster, Link, Model, Source, Term, Value
 
 T = TypeVar("T")
-Named = TypeVar("Named", Accelerator, Link, Model, Term)
+Named = TypeVar("Named", Accelerator, Cluster, Link, Model, Term)
 
 TIERS = ("host", "scale-up", "scale-out")
 STATUSES = ("shipping", "preliminary", "announced", "roadmap")
@@ -139,6 +139,51 @@ def read_accelerators(
     return _distinct(_read(text, file, sources, build), file, "aliases", _names)
 
 
+def read_clusters(
+    text: str,
+    file: str,
+    sources: Mapping[str, Source],
+    links: Mapping[str, Link],
+    devices: Mapping[str, Accelerator],
+) -> dict[str, Cluster]:
+    """Read ``clusters.toml``."""
+
+    def build(entry: Entry) -> Cluster:
+        name = entry.text("device")
+        if name not in devices:
+            entry.fail("device", f"unknown device {name!r}{hint(name, devices)}")
+        device = devices[name]
+        link = entry.link("link", links) or device.link
+        network = entry.link("network", links) or device.network
+        if link is None or link.tier != "scale-up":
+            entry.fail("link", "must be scale-up")
+        if network is None or network.tier != "scale-out":
+            entry.fail("network", "must be scale-out")
+        values = {
+            "domain": entry.value("domain", "1"),
+            "nics": entry.value("nics", "1"),
+            "pod": entry.optional_value("pod", "1"),
+            "oversubscription": entry.optional_value("oversubscription", "1"),
+        }
+        _whole(entry, values, ("domain", "nics", "pod"))
+        if bool(values["pod"]) != bool(values["oversubscription"]):
+            entry.fail("pod", "and oversubscription say something only together")
+        return Cluster(
+            id=entry.name,
+            name=entry.text("name"),
+            vendor=entry.text("vendor"),
+            year=entry.integer("year"),
+            aliases=entry.strings("aliases"),
+            device=device,
+            link=link,
+            network=network,
+            fields=_present(values),
+            note=entry.optional_both("note"),
+        )
+
+    return _distinct(_read(text, file, sources, build), file, "aliases", _names)
+
+
 def read_models(text: str, file: str, sources: Mapping[str, Source]) -> dict[str, Model]:
     """Read ``models.toml``."""
 
@@ -148,10 +193,7 @@ def read_models(text: str, file: str, sources: Mapping[str, Source]) -> dict[str
             "params": entry.value("params", "1"),
             **{part: entry.optional_value(part, "1") for part in parts},
         }
-        for part in SHAPE:
-            value = values[part]
-            if value and value.si % 1:
-                entry.fail(part, f"must be a whole number, found {value.value}")
+        _whole(entry, values, SHAPE)
         return Model(
             id=entry.name,
             name=entry.text("name"),
@@ -195,7 +237,7 @@ def read_terms(text: str, file: str) -> dict[str, Term]:
     return _distinct(terms, file, "en", lambda term: [term.en.casefold()])
 
 
-def spellings(things: Mapping[str, Accelerator | Link | Model]) -> dict[str, str]:
+def spellings(things: Mapping[str, Accelerator | Cluster | Link | Model]) -> dict[str, str]:
     """Every accepted name as `spelling` reduces it, and the id it stands for."""
     return {name: thing.id for thing in things.values() for name in _names(thing)}
 
@@ -229,11 +271,18 @@ def _labelled(entry: Entry, dimension: str = "") -> Value:
     return value
 
 
+def _whole(entry: Entry, values: Mapping[str, Value | None], parts: Iterable[str]) -> None:
+    for part in parts:
+        value = values[part]
+        if value and value.si % 1:
+            entry.fail(part, f"must be a whole number, found {value.value}")
+
+
 def _present(values: Mapping[str, Value | None]) -> Mapping[str, Value]:
     return MappingProxyType({name: value for name, value in values.items() if value})
 
 
-def _names(thing: Accelerator | Link | Model) -> list[str]:
+def _names(thing: Accelerator | Cluster | Link | Model) -> list[str]:
     return [spelling(name) for name in (thing.id, thing.name, *thing.aliases)]
 
 

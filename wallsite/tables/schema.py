@@ -191,6 +191,48 @@ class Accelerator(NamedTuple):
         return self.fields.get("fp16" if dtype == "bf16" else dtype)
 
 
+class Cluster(NamedTuple):
+    """How devices are joined: scale-up domains, and the network between them.
+
+    Attributes:
+        device: what the domains are made of.
+        link: joins the devices of a domain; what one device has of it counts.
+        network: one port of the network between domains.
+        fields: every known value by name: domain, nics, pod, oversubscription.
+    """
+
+    id: str
+    name: str
+    vendor: str
+    year: int
+    aliases: tuple[str, ...]
+    device: Accelerator
+    link: Link
+    network: Link
+    fields: Mapping[str, Value]
+    note: Text
+
+    @property
+    def domain(self) -> Value:
+        """Devices in a scale-up domain."""
+        return self.fields["domain"]
+
+    @property
+    def nics(self) -> Value:
+        """Ports to the network that a domain has."""
+        return self.fields["nics"]
+
+    @property
+    def pod(self) -> Value | None:
+        """Devices that a network without oversubscription joins; None if it is all of them."""
+        return self.fields.get("pod")
+
+    @property
+    def oversubscription(self) -> Value | None:
+        """What a pod can send ÷ what the network beyond it carries; None if that is 1."""
+        return self.fields.get("oversubscription")
+
+
 class Model(NamedTuple):
     """A language model.
 

@@ -293,6 +293,53 @@ def _link_ratio(write: Writer, *, devices: Names = RATIOS) -> RenderedTable:
     return write.table(headers, rows, caption)
 
 
+def _clusters(write: Writer) -> RenderedTable:
+    pick = write.pick
+    parts = {
+        "domain": pick("一个域的芯片数", "Devices in a domain"),
+        "nics": pick("一个域的网口数", "NICs of a domain"),
+        "pod": pick("一个 pod 的芯片数", "Devices in a pod"),
+        "oversubscription": pick("收敛比", "Oversubscription"),
+    }
+    rows = []
+    for cluster in tables.clusters().values():
+        if cluster.note:
+            write.note(cluster.note[write.language], cluster.name)
+        domain, nics, *beyond = (
+            write.value(cluster.fields.get(part), title) for part, title in parts.items()
+        )
+        rows.append(
+            [
+                Cell(cluster.name),
+                Cell(cluster.device.name),
+                domain,
+                *write.link(cluster.link),
+                nics,
+                *write.link(cluster.network),
+                *beyond,
+            ]
+        )
+    one_way = pick("单向（GB/s）", "One way (GB/s)")
+    domain_title, nics_title, *beyond_titles = parts.values()
+    headers = [
+        pick("集群", "Cluster"),
+        pick("芯片", "Device"),
+        domain_title,
+        pick("机内链路", "Scale-up link"),
+        one_way,
+        nics_title,
+        pick("机间链路", "Scale-out link"),
+        one_way,
+        *beyond_titles,
+    ]
+    caption = pick(
+        "集群的拓扑：域内走机内链路，域间走网络。带宽按单向计：机内是每芯片，机间是每个网口。",
+        "How devices are joined: a scale-up link within a domain, a network between domains. "
+        "Bandwidth is one way, of a device inside and of a NIC outside.",
+    )
+    return write.table(headers, rows, caption)
+
+
 def _one_decimal(number: float) -> str:
     return format_number(number, 1)
 
@@ -440,7 +487,7 @@ def _sources(write: Writer) -> RenderedTable:
 
 
 def _resting(write: Writer, source: str) -> Cell:
-    """List what a source states: one line a device, link, model, operation or quantity."""
+    """List what a source states: one line a device, link, cluster, model, operation or quantity."""
     values: dict[str, list[str]] = {}
     for fact, value in ((each.fact, each.value) for each in facts.resting_on(source)):
         words = f"{fact.what.get(write.language, '')} {quantity(value, write.language)}".lstrip()
@@ -475,6 +522,7 @@ TABLES: dict[str, Callable[..., RenderedTable]] = {
     "ridge-trend": _ridge_trend,
     "links": _links,
     "link-ratio": _link_ratio,
+    "clusters": _clusters,
     "models": _models,
     "models-vs-chips": _models_vs_chips,
     "energy": _energy,
