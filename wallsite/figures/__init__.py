@@ -29,6 +29,7 @@ NAMES = (
     "q2-three-walls",
     "q3-scaling",
     "measured-roofline",
+    "measured-scaling",
 )
 
 
