@@ -104,7 +104,7 @@ def test_both_directions_added_are_refused(name):
 @pytest.mark.parametrize("ranks", [0, -8, 8.5, math.nan])
 def test_ranks_are_a_whole_number(ranks):
     for method in (SMALL.all_reduce, SMALL.flat_all_reduce, SMALL.all_to_all):
-        with pytest.raises(ValueError, match="^ranks must be a whole number"):
+        with pytest.raises(ValueError, match=r"^ranks must be a whole number"):
             method(1e9, ranks)
 
 

@@ -78,6 +78,8 @@ def run_shell(example: Example) -> str | None:
         timeout=_TIMEOUT_S,
         check=False,
     )
+    if "needs torch" in done.stderr and not importlib.util.find_spec("torch"):
+        pytest.skip(f"{_place(example)}: needs torch")
     if done.returncode:
         return f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
     return difference(done.stdout, output) if output else None

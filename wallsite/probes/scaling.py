@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -14,6 +14,7 @@ from wallsite.probes.results import Measurement, Result
 
 # Resamplings, and the share of them that the bounds enclose.
 DRAWS, CONFIDENCE = 1000, 0.95
+_ENDS = (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2
 
 
 @dataclass(frozen=True)
@@ -62,48 +63,70 @@ class Fit:
             model: takes α in s and β in byte/s.
         """
         drawn = [model(*draw) for draw in self.draws]
-        low, high = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+        low, high = np.quantile(drawn, _ENDS, method="nearest")  # which takes infinities
         return Estimate(model(self.latency.value, self.bandwidth.value), float(low), float(high))
 
 
 def fit(result: Result, kernel: str = "all-reduce") -> Fit:
     """Fit α and β of ``2(N−1)·α + 2(N−1)/N · S/β`` to the median time of each size.
 
-    Relative errors are made least, so that small messages, which tell the latency, count as much
-    as large ones, which tell the bandwidth. The bounds come from fitting again to medians of
-    samples drawn anew, with repetition, from those of each size.
+    The sum of absolute relative errors is made least. Relative, so that small messages, which
+    tell the latency, count as much as large ones, which tell the bandwidth. Absolute rather than
+    squared, so that a size at which the network or its library behaves otherwise does not bend
+    the line. The bounds come from fitting again to medians of samples drawn anew, with
+    repetition, from those of each size.
 
     Raises:
-        NotMeasured: fewer than two sizes were measured, or the times do not grow with the size.
+        NotMeasured: fewer than two sizes were measured, the times do not grow with the size, or
+            the samples scatter so much that some choices of them do not.
     """
     measured = result.select("allreduce", kernel)
-    if len(measured) < 2:
+    if (sizes := len({x.array_bytes for x in measured})) < 2:
         raise NotMeasured(
-            f"two sizes of {kernel} are needed for a latency and a bandwidth, got {len(measured)}"
+            f"two sizes of {kernel} are needed for a latency and a bandwidth, got {sizes}"
         )
     ranks = measured[0].shape[0]
     latency, bandwidth = _solve(measured, [x.seconds.median for x in measured])
-    random = np.random.default_rng(0)
-    draws = []
-    for _ in range(DRAWS):
-        times = [median(random.choice(x.seconds.seconds, len(x.seconds.seconds))) for x in measured]
-        draws.append(_solve(measured, times))
+    draws = list(_draws(measured))
     return _bounded(ranks, latency, bandwidth, draws, measured)
 
 
+def _draws(measured: Sequence[Measurement]) -> Iterator[tuple[float, float]]:
+    """Fit again to samples drawn anew, with repetition."""
+    random = np.random.default_rng(0)
+    try:
+        for _ in range(DRAWS):
+            drawn = [random.choice(x.seconds.seconds, len(x.seconds.seconds)) for x in measured]
+            yield _solve(measured, [median(each) for each in drawn])
+    except NotMeasured:
+        raise NotMeasured(
+            "the samples scatter too much to fit a latency and a bandwidth: measure again on a "
+            "quieter machine, or with more repeats"
+        ) from None
+
+
 def _solve(measured: Sequence[Measurement], times: Sequence[float]) -> tuple[float, float]:
-    """Least squares of relative errors; a latency below zero is none."""
+    """Find the line that is best, exactly; a latency below zero is none.
+
+    The least sum of absolute errors is that of a line through two of the points, or, without
+    latency, through one: few enough to try them all.
+
+    Raises:
+        NotMeasured: the largest buffer took no longer than the smallest.
+    """
     ranks = measured[0].shape[0]
-    messages = np.full(len(measured), 2.0 * (ranks - 1))
-    carried = np.array([collectives.ring_volume(x.array_bytes, ranks) for x in measured])
-    terms = np.column_stack([messages, carried]) / np.array(times)[:, None]
-    (latency, per_byte), *_ = np.linalg.lstsq(terms, np.ones(len(times)), rcond=None)
-    if latency < 0:
-        latency = 0.0
-        per_byte = terms[:, 1].sum() / (terms[:, 1] ** 2).sum()
-    if not per_byte > 0:
+    sent = np.array([collectives.ring_volume(x.array_bytes, ranks) for x in measured])
+    taken = np.array(times)
+    if taken[sent.argmax()] <= taken[sent.argmin()]:
         raise NotMeasured("the times do not grow with the size, so no bandwidth can be fitted")
-    return float(latency), float(1 / per_byte)
+    one, other = np.nonzero(sent[:, None] < sent)
+    per_byte = (taken[other] - taken[one]) / (sent[other] - sent[one])
+    start = taken[one] - per_byte * sent[one]
+    per_byte = np.concatenate([per_byte, taken / sent])
+    start = np.concatenate([start, np.zeros(len(taken))])
+    errors = np.abs((start[:, None] + per_byte[:, None] * sent) / taken - 1).sum(axis=1)
+    best = np.where((start >= 0) & (per_byte > 0), errors, np.inf).argmin()
+    return float(start[best] / (2 * (ranks - 1))), float(1 / per_byte[best])
 
 
 def _bounded(
@@ -113,8 +136,7 @@ def _bounded(
     draws: Sequence[tuple[float, float]],
     measured: Sequence[Measurement],
 ) -> Fit:
-    ends = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
-    (low_latency, low_bandwidth), (high_latency, high_bandwidth) = np.quantile(draws, ends, axis=0)
+    (low_latency, low_bandwidth), (high_latency, high_bandwidth) = np.quantile(draws, _ENDS, axis=0)
     errors = [
         abs(
             collectives.ring_all_reduce(x.array_bytes, ranks, bandwidth, latency) / x.seconds.median

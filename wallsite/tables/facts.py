@@ -51,7 +51,7 @@ _OF_A_LINK = {
 }
 _OF_A_CLUSTER = {
     "domain": _text("一个域的芯片数", "devices in a domain"),
-    "nics": _text("一个域的网口数", "NICs of a domain"),
+    "nics": _text("一个域的网卡数", "NICs of a domain"),
     "pod": _text("一个 pod 的芯片数", "devices in a pod"),
     "oversubscription": _text("pod 之间的收敛比", "oversubscription between pods"),
 }

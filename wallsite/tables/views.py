@@ -297,7 +297,7 @@ def _clusters(write: Writer) -> RenderedTable:
     pick = write.pick
     parts = {
         "domain": pick("一个域的芯片数", "Devices in a domain"),
-        "nics": pick("一个域的网口数", "NICs of a domain"),
+        "nics": pick("一个域的网卡数", "NICs of a domain"),
         "pod": pick("一个 pod 的芯片数", "Devices in a pod"),
         "oversubscription": pick("收敛比", "Oversubscription"),
     }
@@ -333,7 +333,7 @@ def _clusters(write: Writer) -> RenderedTable:
         *beyond_titles,
     ]
     caption = pick(
-        "集群的拓扑：域内走机内链路，域间走网络。带宽按单向计：机内是每芯片，机间是每个网口。",
+        "集群的拓扑：域内走机内链路，域间走网络。带宽按单向计：机内是每芯片，机间是每张网卡。",
         "How devices are joined: a scale-up link within a domain, a network between domains. "
         "Bandwidth is one way, of a device inside and of a NIC outside.",
     )
