@@ -14,7 +14,7 @@ PACKAGE = ROOT / "wallsite"
 # What a part of the package may import besides itself. Facts come first, then the models, then
 # what people see, the rendering of tables included; the probes stand beside them.
 _FACTS = {"units", "tables", "_checks"}
-_MODELS = {"roofline", "workload", "collectives"}
+_MODELS = {"roofline", "workload", "collectives", "topology"}
 _CORE = _FACTS | _MODELS
 _RENDERING = {"tables.render", "tables.views", "tables.writer"}
 MAY_IMPORT = {
@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "figures": _CORE | _RENDERING | {"probes"},
     "site": _CORE | _RENDERING | {"figures"},
     "cli": _CORE | _RENDERING | {"probes", "figures"},
+    "__main__": {"cli"},
 }
 
 

@@ -212,7 +212,7 @@ CHINESE = re.compile(r"[\u3400-\u9fff]")
 
 
 def test_chinese_legends_are_chinese():
-    results = [EVERYTHING, *recorded().values()]
+    results = [EVERYTHING, recorded()["xeon-numpy"], recorded()["xeon-torch"]]
     drawing = compose(results[:2], ["h100-sxm", "v100-sxm2-32gb"], "zh")
     names = [measured_roofline.machines([result])[0].name for result in results]
     names += ["H100 SXM5", "V100 SXM2 32 GB", *measured_roofline.MARKERS, "add", "triad"]

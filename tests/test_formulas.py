@@ -67,6 +67,8 @@ FORMULAS: dict[str, dict[str, str]] = {
         r" + 2\,\frac{m-1}{m}\,\frac{S}{g\,\beta_{\text{out}}}": (
             "hierarchical_all_reduce(S, m, g, beta_in, beta_out)"
         ),
+        # Of the pieces that a rank sends to all N, those to the p of its own pod stay.
+        r"(N-p)/N": "1 - p / N",
         r"8bsh(t-1)/t": "tensor_parallel_bytes(b, s, h, t, 1)",
         # Narayanan et al., 2021, section 3.2: the activations between two layers.
         r"bsh": "b * s * h",

@@ -151,7 +151,18 @@ def test_find_gives_position_and_plain_text():
 
 
 def test_every_name_an_expression_may_use_has_a_dimension():
-    works = {"q", "arch", "gemm", "gemv", "axpy", "softmax", "decode", "prefill", "bound"}
+    works = {
+        "q",
+        "arch",
+        "cluster",
+        "gemm",
+        "gemv",
+        "axpy",
+        "softmax",
+        "decode",
+        "prefill",
+        "bound",
+    }
     grounded = set(expressions.names())
     assert grounded - works == set(dimensions.RETURNS)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from wallsite.figures import labels, style
 from wallsite.figures.drawing import Drawing, Table
 from wallsite.probes import recorded
-from wallsite.probes.scaling import Estimate, Fit, Step, fit, predict, turning_point
+from wallsite.probes.scaling import CONFIDENCE, Estimate, Fit, Step, fit, predict, turning_point
 from wallsite.units import format_number
 
 FURTHEST = 4  # the curve goes on to so many times the turning point
@@ -37,15 +37,15 @@ WORDS = {
         title="按实测的 α 和 β，{turning} 个 rank 时一步最快",
         title_without_end="按实测的 α 和 β，加多少 rank 都还在变快",
         alt=(
-            "横轴是 rank 数，纵轴是一步的时间，都是对数刻度。1 个 rank 时一步 {first} 秒，最低 "
+            "横轴是 rank 数，纵轴是一步的时间，都是对数刻度。单个 rank 一步 {first} 秒，最低 "
             "{least} 秒，{end}。虚线是通信不花时间的 C/N。"
         ),
         turns="{turning} 个 rank 时掉头向上",
         never="一直不掉头",
         caption=(
             "T(N) = C/N + 2(N−1)/N·S/β + 2(N−1)·α，不计重叠。α = {latency}，β = {bandwidth}，由 "
-            "{ranks} 个 rank 的实测 all-reduce 拟合；色带是 95% 置信范围。C = {compute} 秒，S = "
-            "{size}，是给定的。"
+            "{ranks} 个 rank 的实测 all-reduce 拟合；色带是 {confidence} 置信范围。"
+            "C = {compute} 秒，S = {size}，是给定的。"
         ),
         x="rank 数 N",
         y="一步的时间（秒）",
@@ -66,7 +66,7 @@ WORDS = {
         caption=(
             "T(N) = C/N + 2(N−1)/N·S/β + 2(N−1)·α, nothing overlapped. α = {latency} and β = "
             "{bandwidth} are fitted to measured all-reduces among {ranks} ranks; the band is their "
-            "95% confidence range. C = {compute} s and S = {size} are given."
+            "{confidence} confidence range. C = {compute} s and S = {size} are given."
         ),
         x="ranks, N",
         y="Time of a step (s)",
@@ -140,6 +140,7 @@ def compose(fitted: Fit, compute: float, size: float, lang: str) -> Drawing:
         "latency": f"{labels.significant(fitted.latency.value * 1e6)} µs",
         "bandwidth": f"{labels.significant(fitted.bandwidth.value / 1e9)} GB/s",
         "ranks": fitted.ranks,
+        "confidence": f"{CONFIDENCE:.0%}",
         "compute": labels.significant(compute),
         "size": f"{labels.significant(size / 1e9)} GB",
     }
