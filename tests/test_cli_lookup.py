@@ -12,7 +12,7 @@ from wallsite import __version__, cli, tables
 from wallsite.cli.common import aligned
 
 PROGRAM = "from wallsite.cli import main; main()"
-COMMANDS = ("ridge", "decode", "table", "detect", "probe", "roofline", "compare")
+COMMANDS = ("ridge", "decode", "table", "detect", "probe", "roofline", "scale", "compare")
 
 
 def run(*words):

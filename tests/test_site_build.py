@@ -222,6 +222,10 @@ def test_search_index_covers_every_page(built_site, language):
     indexed = {entry["location"].split("#")[0] for entry in index["docs"]}
     assert indexed == {address(name) for name in PAGES}
     assert "显存" in text  # as it is, not escaped: half the size
+    assert "，\u200b" not in text
+    assert "\u200b " not in text
+    if language == "zh":
+        assert "算术\u200b强度" in text  # but words are told apart
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

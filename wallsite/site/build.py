@@ -11,6 +11,7 @@ import itertools
 import json
 import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -175,6 +176,9 @@ class Build:
         index = Path(self._config.site_dir, "search", "search_index.json")
         # The search plugin escapes every Chinese character, six bytes for three.
         text = json.dumps(json.loads(index.read_bytes()), ensure_ascii=False, separators=(",", ":"))
+        # The joints of its segmenter say nothing beside something else that separates words.
+        other = self._config.plugins["material/search"].config["separator"].rstrip("+")
+        text = re.sub(f"(?<={other})\u200b|\u200b(?={other})", "", text)
         index.write_text(text, encoding="utf-8")
         for other in self._others.values():
             other.finish(Path(self._config.site_dir))

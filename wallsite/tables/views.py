@@ -296,9 +296,9 @@ def _link_ratio(write: Writer, *, devices: Names = RATIOS) -> RenderedTable:
 def _clusters(write: Writer) -> RenderedTable:
     pick = write.pick
     parts = {
-        "domain": pick("一个域的芯片数", "Devices in a domain"),
-        "nics": pick("一个域的网卡数", "NICs of a domain"),
-        "pod": pick("一个 pod 的芯片数", "Devices in a pod"),
+        "domain": pick("每域芯片", "Chips in a domain"),
+        "nics": pick("每域网卡", "NICs of a domain"),
+        "pod": pick("每 pod 芯片", "Chips in a pod"),
         "oversubscription": pick("收敛比", "Oversubscription"),
     }
     rows = []
