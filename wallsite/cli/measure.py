@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from wallsite.cli import common, report
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 _PROBES = ("memory", "cache", "matmul", "operations", "link")
 _ALL_REDUCE = "allreduce"
+# Options that only this probe takes, and those that it does not.
+_BETWEEN = ("nproc", "timeout")
+_NOT_BETWEEN = ("backend", "dtype", "array_bytes", "threads", "budget")
 _FILE = click.Path(dir_okay=False, allow_dash=True)
 _ERASE = "\r\x1b[K"  # to the line's start, and nothing on the line
 
@@ -106,8 +110,7 @@ def probe(
     between = _ALL_REDUCE in what
     if between and len(what) > 1:
         raise click.UsageError("allreduce is measured alone")
-    if nproc is not None and not between:
-        raise click.UsageError("--nproc is for the probe allreduce")
+    _refuse_options(between)
     if between and _is_helper(nproc):
         json_path = csv_path = None  # rank 0 writes them
     with ExitStack() as files:
@@ -130,6 +133,15 @@ def probe(
     if "-" not in {json_path, csv_path}:
         click.echo("\n".join(report.lines(result)))
     _judge(result, strict)
+
+
+def _refuse_options(between: bool) -> None:
+    """Refuse what the chosen probes would silently ignore."""
+    given = click.get_current_context().get_parameter_source
+    for name in _NOT_BETWEEN if between else _BETWEEN:
+        if given(name) is not ParameterSource.DEFAULT:
+            verb = "does not take" if between else "alone takes"
+            raise click.UsageError(f"the probe allreduce {verb} --{name.replace('_', '-')}")
 
 
 def _same(one: str | None, other: str | None) -> bool:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -198,8 +199,7 @@ def _fitted(fitted: Fit) -> str:
 
 def scaling(fitted: Fit, compute: float, size: float) -> Iterator[str]:
     """Tell how a step would scale, and with which uncertainty."""
-    from wallsite.figures.measured_scaling import ranks_to_show
-    from wallsite.probes.scaling import predict, turning_point
+    from wallsite.probes.scaling import predict, ranks_to_show, turning_point
 
     turning = turning_point(fitted, compute, size)
     yield _fitted(fitted)
@@ -216,10 +216,16 @@ def scaling(fitted: Fit, compute: float, size: float) -> Iterator[str]:
         )
     yield from aligned(rows)
     yield ""
-    yield (
-        f"The step is shortest on N* = {turning.value:,.0f} ranks "
-        f"({turning.low:,.0f}–{turning.high:,.0f}); from there on each rank slows it down."
-    )
+    bounds = f"({turning.low:,.0f}–{turning.high:,.0f})"
+    if turning.value == math.inf:
+        yield "Without latency each added rank still helps: the step has no shortest N*."
+    elif turning.value == 1:
+        yield f"The step is shortest on one rank {bounds}: a second one costs more than it saves."
+    else:
+        yield (
+            f"The step is shortest on N* = {turning.value:,.0f} ranks {bounds}; from there on each "
+            "rank slows it down."
+        )
 
 
 def _decode(result: Result) -> str:

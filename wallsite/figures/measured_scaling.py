@@ -9,11 +9,17 @@ from typing import NamedTuple
 from wallsite.figures import labels, style
 from wallsite.figures.drawing import Drawing, Table
 from wallsite.probes import recorded
-from wallsite.probes.scaling import CONFIDENCE, Estimate, Fit, Step, fit, predict, turning_point
+from wallsite.probes.scaling import (
+    CONFIDENCE,
+    Estimate,
+    Fit,
+    Step,
+    fit,
+    predict,
+    ranks_to_show,
+    turning_point,
+)
 from wallsite.units import format_number
-
-FURTHEST = 4  # the curve goes on to so many times the turning point
-MOST = 2**20  # ranks, where there is no turning point
 
 
 class Words(NamedTuple):
@@ -85,12 +91,6 @@ def data() -> tuple[Fit, float, float]:
 def draw(lang: str) -> Drawing:
     """Draw the recorded ranks."""
     return compose(*data(), lang)
-
-
-def ranks_to_show(turning: float) -> list[int]:
-    """Powers of two from 1 to well past the turning point."""
-    last = min(FURTHEST * turning, MOST)
-    return [2**power for power in range(max(4, math.ceil(math.log2(last))) + 1)]
 
 
 def compose(fitted: Fit, compute: float, size: float, lang: str) -> Drawing:

@@ -31,7 +31,7 @@ from wallsite._checks import count, positive
 from wallsite.probes import errors, suite
 from wallsite.probes.backend import allocating
 from wallsite.probes.errors import PeerLost, ProbeError, WrongResult
-from wallsite.probes.hardware import Device, find_device, no_torch
+from wallsite.probes.hardware import Device, find_device, machine, no_torch
 from wallsite.probes.plan import binary
 from wallsite.probes.results import OK, Measurement, Result
 from wallsite.probes.session import Work, rested, unmeasured
@@ -65,7 +65,7 @@ def place() -> Place | None:
     """Read what torchrun tells a rank; None if it did not start this process.
 
     Raises:
-        ValueError: what it tells is no number, or fewer than two ranks.
+        ValueError: what it tells is no number or out of range, or there are fewer than two ranks.
     """
     names = ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
     if not all(name in os.environ for name in (*names[:2], "MASTER_ADDR", "MASTER_PORT")):
@@ -74,13 +74,19 @@ def place() -> Place | None:
         rank, ranks, per_node = (int(os.environ.get(name, "1")) for name in names)
     except ValueError as error:
         raise ValueError(f"{' and '.join(names)} must be whole numbers: {error}") from None
-    return Place(rank, _ranks("WORLD_SIZE", ranks), per_node)
+    ranks = _ranks("WORLD_SIZE", ranks)
+    if not 0 <= rank < ranks or not 0 < per_node <= ranks:
+        raise ValueError(
+            f"RANK must be from 0 to {ranks - 1} and LOCAL_WORLD_SIZE from 1 to {ranks}, got "
+            f"{rank} and {per_node}"
+        )
+    return Place(rank, ranks, per_node)
 
 
 def _ranks(name: str, ranks: int) -> int:
-    if count(name, ranks) == 1:
+    if ranks == 1:
         raise ValueError(f"{name} must be 2 or above, got 1: one rank has nobody to send to")
-    return ranks
+    return count(name, ranks, 2)
 
 
 def measure(
@@ -113,7 +119,7 @@ def measure(
     """
     here = place()
     if here is None:
-        raise ValueError("an all-reduce needs ranks: start it with torchrun, or give nproc")
+        raise ValueError("an all-reduce needs ranks: start them with torchrun, or here with nproc")
     sizes = tuple(_size(size) for size in sizes)
     repeats, timeout = count("repeats", repeats), positive("timeout", timeout)
     start = suite.Start()
@@ -316,6 +322,8 @@ def _explained(error: RuntimeError, timeout: float) -> Exception:
     where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
     if "EADDRINUSE" in said or "address already in use" in said:
         return PeerLost(f"the port of {where} is in use")
+    if "Ping failed" in said:
+        return PeerLost(f"what answers at {where} is not another rank")
     if "imed out" in said or "imeout" in said:
         return PeerLost(f"another rank did not answer within {timeout:g} s (they meet at {where})")
     return PeerLost(f"the connection to another rank broke: {said[:200]}")
@@ -344,6 +352,9 @@ def run_local(
         ValueError, PeerLost, WrongResult: as for `measure`.
     """
     nproc, timeout = _ranks("nproc", nproc), positive("timeout", timeout)
+    most = max(16, 4 * machine().cpus)
+    if nproc > most:
+        raise ValueError(f"nproc must be {most} at most on this machine, got {nproc}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         options = json.dumps(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -195,6 +196,16 @@ def predict(fitted: Fit, compute: float, size: float, ranks: Sequence[int]) -> t
         return Step(number, fitted.between(seconds), fitted.between(efficiency))
 
     return tuple(step(number) for number in ranks)
+
+
+# Ranks to show go on to so many times the turning point, and where there is none, to so many.
+_FURTHEST, _MOST = 4, 2**20
+
+
+def ranks_to_show(turning: float) -> list[int]:
+    """List powers of two from 1 to well past a turning point."""
+    last = min(_FURTHEST * turning, _MOST)
+    return [2**power for power in range(max(4, math.ceil(math.log2(last))) + 1)]
 
 
 def turning_point(fitted: Fit, compute: float, size: float) -> Estimate:
