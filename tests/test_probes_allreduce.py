@@ -1,12 +1,18 @@
 """All-reduces among ranks of this machine: what is counted, and what happens when one fails."""
 
+import math
+import os
+import socket
 import subprocess
+import sys
+import time
 from importlib.util import find_spec
 
 import pytest
 
 from wallsite import collectives, probes
 from wallsite.probes import allreduce
+from wallsite.probes.errors import PeerLost
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 # What a test waits for ranks that must end by themselves.
@@ -40,7 +46,8 @@ def ranks(monkeypatch):
     """The ranks that `run_local` starts. Those in ``sabotage``, by number, do what it says."""
 
     class Ranks(list):
-        sabotage = {}
+        def __init__(self):
+            self.sabotage = {}
 
     started, popen = Ranks(), subprocess.Popen
 
@@ -71,7 +78,7 @@ def of_three():
 
 @needs_torch
 def test_two_ranks(of_two):
-    assert (str(of_two.device), of_two.backend) == ("cpu:0", "torch gloo")
+    assert (str(of_two.device), of_two.backend) == ("cpu", "torch gloo")
     small, large = of_two.measurements
     assert [x.array_bytes for x in (small, large)] == [1024, 65536]
     assert [x.shape for x in (small, large)] == [(2, 256), (2, 16384)]
@@ -113,3 +120,184 @@ def test_what_is_counted_by_hand():
     assert work.bytes_counted == 1_750_000
     assert work.formula == "sum over 8 ranks on 2 machines"
     assert work.shape == (8, 250_000)
+
+
+# ------------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("nproc", "said"),
+    [
+        (1, "nproc must be 2 or above, got 1: one rank has nobody to send to"),
+        (0, "nproc must be a whole number, 2 or above, got 0"),
+        (-2, "nproc must be a whole number, 2 or above, got -2"),
+        (2.5, "nproc must be a whole number, 2 or above, got 2.5"),
+        ("2", "nproc must be a whole number, 2 or above, got '2'"),
+        (100_000, r"nproc must be \d+ at most on this machine, got 100000"),
+    ],
+)
+def test_a_number_of_ranks_that_cannot_be(nproc, said):
+    with pytest.raises(ValueError, match=f"^{said}"):
+        allreduce.run_local(nproc)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, math.nan, math.inf])
+def test_a_timeout_is_above_zero(timeout):
+    with pytest.raises(ValueError, match=r"^timeout must be a finite number above 0"):
+        allreduce.run_local(2, timeout=timeout)
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ([1024, 1022], "size must be a multiple of 4, the bytes of an fp32, got 1022"),
+        ([-4], "size must be a whole number, 4 or above, got -4"),
+        ([0], "size must be a whole number, 4 or above, got 0"),
+    ],
+)
+def test_a_size_that_cannot_be(monkeypatch, sizes, said):
+    for name, value in TOLD.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ValueError, match=f"^{said}$"):
+        allreduce.measure(sizes)
+
+
+@needs_torch
+def test_what_ranks_refuse_comes_back_from_them(ranks):
+    with pytest.raises(ValueError, match=r"^size must be a multiple of 4.*got 1022$"):
+        allreduce.run_local(2, sizes=[1022], timeout=BOUNDED)
+    assert len(ranks) == 2
+
+
+def test_without_ranks_it_says_how_to_start_them(monkeypatch):
+    monkeypatch.delenv("RANK", raising=False)
+    with pytest.raises(ValueError, match=r"^an all-reduce needs ranks: start them with torchrun"):
+        allreduce.measure()
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"RANK": "x"}, "must be whole numbers: invalid literal"),
+        ({"WORLD_SIZE": ""}, "must be whole numbers: invalid literal"),
+        ({"WORLD_SIZE": "1"}, "WORLD_SIZE must be 2 or above, got 1: one rank has nobody"),
+        ({"WORLD_SIZE": "0"}, "WORLD_SIZE must be a whole number, 2 or above, got 0"),
+        ({"RANK": "2"}, "RANK must be from 0 to 1 and LOCAL_WORLD_SIZE from 1 to 2, got 2 and 1"),
+        ({"RANK": "-1"}, "RANK must be from 0 to 1"),
+        ({"LOCAL_WORLD_SIZE": "3"}, "LOCAL_WORLD_SIZE from 1 to 2, got 0 and 3"),
+    ],
+)
+def test_what_torchrun_tells_is_checked(monkeypatch, told, said):
+    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
+    for name, value in (TOLD | told).items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ValueError, match=said):
+        allreduce.place()
+
+
+def test_a_place_is_read(monkeypatch):
+    for name, value in (TOLD | {"LOCAL_WORLD_SIZE": "2"}).items():
+        monkeypatch.setenv(name, value)
+    assert allreduce.place() == allreduce.Place(rank=0, ranks=2, per_node=2)
+    monkeypatch.delenv("MASTER_PORT")
+    assert allreduce.place() is None
+
+
+# --------------------------------------------------------------------------------- what goes wrong
+
+
+@needs_torch
+def test_a_rank_that_dies_is_named_and_the_others_end(ranks):
+    ranks.sabotage[1] = "summed == 8 and os.kill(os.getpid(), signal.SIGKILL)"
+    with pytest.raises(PeerLost, match=r"^rank 1 was ended by SIGKILL$"):
+        allreduce.run_local(3, sizes=[1024] * 4, device="cpu", timeout=BOUNDED)
+    assert len(ranks) == 3
+
+
+@needs_torch
+def test_a_rank_that_leaves_is_named_with_what_it_said(ranks):
+    ranks.sabotage[0] = "summed == 8 and sys.exit('I have seen enough')"
+    with pytest.raises(PeerLost, match=r"^rank 0 ended with code 1: I have seen enough$"):
+        allreduce.run_local(2, sizes=[1024] * 4, device="cpu", timeout=BOUNDED)
+
+
+@needs_torch
+@pytest.mark.parametrize("rank", [0, 1])
+def test_ranks_with_different_results_give_no_time(ranks, rank):
+    ranks.sabotage[rank] = "buffer.__setitem__(0, buffer[0] + 1)"
+    with pytest.raises(probes.WrongResult, match=r"^all-reduce of 1 KiB among 2 ranks is off by"):
+        allreduce.run_local(2, sizes=[1024], device="cpu", timeout=BOUNDED)
+
+
+def alone(monkeypatch, port, **told):
+    """Be one of two ranks whose other never starts."""
+    for name, value in (TOLD | {"MASTER_PORT": str(port)} | told).items():
+        monkeypatch.setenv(name, value)
+    allreduce.measure([1024], device="cpu", timeout=2)
+
+
+@pytest.fixture
+def port():
+    """A port of this machine that another program holds."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        yield taken.getsockname()[1]
+
+
+@needs_torch
+def test_a_port_in_use(monkeypatch, port):
+    with pytest.raises(PeerLost, match=rf"^the port of 127.0.0.1:{port} is in use$"):
+        alone(monkeypatch, port)
+
+
+@needs_torch
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_a_peer_that_never_comes_is_waited_for_no_longer_than_the_timeout(monkeypatch, rank):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        unused = free.getsockname()[1]
+    started = time.monotonic()
+    with pytest.raises(PeerLost, match=rf"did not answer within 2 s .*127.0.0.1:{unused}\)$"):
+        alone(monkeypatch, unused, RANK=rank)
+    assert time.monotonic() - started < BOUNDED
+
+
+DIFFERENT = """
+import os, sys
+from wallsite.probes import allreduce
+try:
+    allreduce.measure([1024 * (1 + int(os.environ["RANK"]))], device="cpu", timeout=20)
+except ValueError as error:
+    sys.exit(str(error))
+"""
+
+
+@needs_torch
+def test_ranks_with_different_sizes_are_told_so():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        unused = str(free.getsockname()[1])
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", DIFFERENT],
+            env=os.environ | TOLD | {"MASTER_PORT": unused, "RANK": rank},
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        for rank in "01"
+    ]
+    for process in started:
+        _, said = process.communicate(timeout=BOUNDED)
+        assert process.returncode == 1
+        assert "ranks were given different arguments: sizes (1024,)" in said
+
+
+def test_without_torch_it_says_what_is_missing(monkeypatch):
+    for name, value in TOLD.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setitem(sys.modules, "torch.distributed", None)
+    with pytest.raises(ValueError, match=r"^an all-reduce needs torch: "):
+        allreduce.measure([1024])

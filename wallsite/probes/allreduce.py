@@ -398,8 +398,8 @@ def _start(rank: int, ranks: int, port: int, folder: Path, options: str) -> subp
 
 def _wait(started: Sequence[subprocess.Popen[bytes]]) -> list[int]:
     """Wait for all ranks, or for one to fail; return those that failed."""
-    while any(process.poll() is None for process in started):
-        if any(process.returncode for process in started):
+    while None in (codes := [process.poll() for process in started]):
+        if any(codes):
             time.sleep(_GRACE)  # the others notice as well, and one may know better why
             break
         time.sleep(0.02)
