@@ -40,6 +40,7 @@ def exact(tmp_path):
 # --------------------------------------------------------------------------------- probe allreduce
 
 
+@pytest.mark.slow
 @needs_torch
 def test_two_local_ranks_from_end_to_end(tmp_path):
     file, table = tmp_path / "r.json", tmp_path / "r.csv"
@@ -60,6 +61,7 @@ def test_two_local_ranks_from_end_to_end(tmp_path):
     ]
 
 
+@pytest.mark.slow
 @needs_torch
 def test_json_on_standard_output_is_all_there_is():
     done = run("probe", "allreduce", "--nproc", "2", "--device", "cpu", "--quick", "--json", "-")

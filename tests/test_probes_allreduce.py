@@ -76,6 +76,7 @@ def of_three():
     return allreduce.run_local(3, sizes=[4, 1028], device="cpu", repeats=2)
 
 
+@pytest.mark.slow
 @needs_torch
 def test_two_ranks(of_two):
     assert (str(of_two.device), of_two.backend) == ("cpu", "torch gloo")
@@ -91,6 +92,7 @@ def test_two_ranks(of_two):
         assert x.status in {"ok", "unstable"}
 
 
+@pytest.mark.slow
 @needs_torch
 def test_three_ranks_whose_number_divides_nothing(of_three):
     tiny, small = of_three.measurements
@@ -100,6 +102,7 @@ def test_three_ranks_whose_number_divides_nothing(of_three):
     assert (tiny.largest_error, small.largest_error) == (0, 0)
 
 
+@pytest.mark.slow
 @needs_torch
 def test_busbw_is_the_closed_form_of_its_own_times(of_two, of_three):
     for result in (of_two, of_three):
@@ -108,6 +111,7 @@ def test_busbw_is_the_closed_form_of_its_own_times(of_two, of_three):
         assert x.median_bandwidth == pytest.approx(busbw, rel=0.01)
 
 
+@pytest.mark.slow
 @needs_torch
 def test_every_sample_survives_json(of_two):
     assert probes.Result.from_json(of_two.to_json()) == of_two
@@ -163,6 +167,7 @@ def test_a_size_that_cannot_be(monkeypatch, sizes, said):
         allreduce.measure(sizes)
 
 
+@pytest.mark.slow
 @needs_torch
 def test_what_ranks_refuse_comes_back_from_them(ranks):
     with pytest.raises(ValueError, match=r"^size must be a multiple of 4.*got 1022$"):
@@ -207,6 +212,7 @@ def test_a_place_is_read(monkeypatch):
 # --------------------------------------------------------------------------------- what goes wrong
 
 
+@pytest.mark.slow
 @needs_torch
 def test_a_rank_that_dies_is_named_and_the_others_end(ranks):
     ranks.sabotage[1] = "summed == 8 and os.kill(os.getpid(), signal.SIGKILL)"
@@ -215,6 +221,7 @@ def test_a_rank_that_dies_is_named_and_the_others_end(ranks):
     assert len(ranks) == 3
 
 
+@pytest.mark.slow
 @needs_torch
 def test_a_rank_that_leaves_is_named_with_what_it_said(ranks):
     ranks.sabotage[0] = "summed == 8 and sys.exit('I have seen enough')"
@@ -222,6 +229,7 @@ def test_a_rank_that_leaves_is_named_with_what_it_said(ranks):
         allreduce.run_local(2, sizes=[1024] * 4, device="cpu", timeout=BOUNDED)
 
 
+@pytest.mark.slow
 @needs_torch
 @pytest.mark.parametrize("rank", [0, 1])
 def test_ranks_with_different_results_give_no_time(ranks, rank):
@@ -246,12 +254,14 @@ def port():
         yield taken.getsockname()[1]
 
 
+@pytest.mark.slow
 @needs_torch
 def test_a_port_in_use(monkeypatch, port):
     with pytest.raises(PeerLost, match=rf"^the port of 127.0.0.1:{port} is in use$"):
         alone(monkeypatch, port)
 
 
+@pytest.mark.slow
 @needs_torch
 @pytest.mark.parametrize("rank", ["0", "1"])
 def test_a_peer_that_never_comes_is_waited_for_no_longer_than_the_timeout(monkeypatch, rank):
@@ -274,6 +284,7 @@ except ValueError as error:
 """
 
 
+@pytest.mark.slow
 @needs_torch
 def test_ranks_with_different_sizes_are_told_so():
     with socket.socket() as free:
@@ -301,3 +312,44 @@ def test_without_torch_it_says_what_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.distributed", None)
     with pytest.raises(ValueError, match=r"^an all-reduce needs torch: "):
         allreduce.measure([1024])
+
+
+# ---------------------------------------------------------------------------------- accelerators
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("kind", "library"), [("cuda", "nccl"), ("npu", "hccl"), ("xpu", "xccl"), ("cpu", "gloo")]
+)
+def test_each_rank_takes_the_accelerator_of_its_own(monkeypatch, kind, library):
+    import torch
+    import torch.distributed
+
+    done = []
+    for name, value in (TOLD | {"LOCAL_RANK": "1"}).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(
+        allreduce,
+        "find_device",
+        lambda name: probes.Device(kind, int(name[-1]) if ":" in name else 0, "a chip", None, None),
+    )
+    monkeypatch.setattr(torch.accelerator, "set_device_index", done.append)
+    monkeypatch.setattr(
+        torch.distributed, "init_process_group", lambda name, timeout: done.append(name)
+    )
+    monkeypatch.setattr(torch.distributed, "destroy_process_group", lambda: done.append("let go"))
+    with allreduce._joined(allreduce.Place(1, 2, 2), "auto", 5.0) as ranks:
+        assert (ranks.device.kind, ranks.library) == (kind, library)
+    assert done == [*([] if kind == "cpu" else [1]), library, "let go"]
+
+
+@needs_torch
+def test_a_device_without_a_library_is_refused(monkeypatch):
+    monkeypatch.setattr(
+        allreduce, "find_device", lambda name: probes.Device("mps", 0, "M4", None, None)
+    )
+    with (
+        pytest.raises(ValueError, match=r"^all-reduces run on cpu, cuda, npu, xpu, got mps"),
+        allreduce._joined(allreduce.Place(0, 2, 2), "mps", 5.0),
+    ):
+        pass

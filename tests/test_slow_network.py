@@ -20,7 +20,7 @@ from wallsite.probes import scaling
 
 MIB = 2**20
 WHY_NOT = netns.why_not() or ("" if find_spec("torch") else "torch is not installed")
-pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)]
 RATES = {25e6: (2**12, 2**16, MIB, 2 * MIB), 50e6: (2**12, 2**16, MIB, 4 * MIB)}
 RATES[100e6] = (2**12, 2**16, 2 * MIB, 8 * MIB)
 PORT = 29555  # of a namespace, where no other program runs

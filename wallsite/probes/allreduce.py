@@ -184,10 +184,8 @@ class _Ranks:
 
     def largest(self, numbers: Sequence[float]) -> list[float]:
         """Return the largest of each number over all ranks."""
-        mine = self._torch.tensor(numbers, dtype=self._torch.float64, device=str(self.device))
-        self._dist.all_reduce(mine, self._dist.ReduceOp.MAX)
-        found: list[float] = mine.tolist()
-        return found
+        # As objects, for not every library sums numbers of 64 bits.
+        return [max(each) for each in zip(*self._gathered(list(numbers)), strict=True)]
 
     def agree(self, what: str) -> None:
         """Refuse ranks that were started with different arguments.
@@ -195,10 +193,15 @@ class _Ranks:
         Raises:
             ValueError: they were; the message shows two of them.
         """
-        said: list[Any] = [None] * self.here.ranks
-        self._dist.all_gather_object(said, what)
+        said = self._gathered(what)
         if others := [other for other in said if other != said[0]]:
             raise ValueError(f"ranks were given different arguments: {said[0]}, and {others[0]}")
+
+    def _gathered(self, mine: Any) -> list[Any]:
+        """What each rank has, in the order of the ranks."""
+        every: list[Any] = [None] * self.here.ranks
+        self._dist.all_gather_object(every, mine)
+        return every
 
     def error(self, way: Way, buffer: Any) -> float:
         """Sum known whole numbers once, and return how far the result is off, here or elsewhere.
@@ -250,7 +253,8 @@ def _joined(here: Place, device: str, timeout: float) -> Iterator[_Ranks]:
         ValueError: torch is not installed, or lacks what the device needs.
     """
     try:
-        import torch.distributed as dist  # noqa: PLC0415 - only here
+        import torch  # noqa: PLC0415 - only here
+        import torch.distributed as dist  # noqa: PLC0415
     except (ImportError, OSError, RuntimeError) as error:
         raise ValueError(f"an all-reduce needs torch: {no_torch(error)}") from None
     local = int(os.environ.get("LOCAL_RANK", "0"))
@@ -261,6 +265,9 @@ def _joined(here: Place, device: str, timeout: float) -> Iterator[_Ranks]:
     if not library:
         known = ", ".join(_LIBRARIES)
         raise ValueError(f"all-reduces run on {known}, got {found}")
+    if found.kind != "cpu":
+        # What the library does on its own account, such as a barrier, happens on this one.
+        torch.accelerator.set_device_index(found.index)
     dist.init_process_group(library, timeout=timedelta(seconds=timeout))
     try:
         yield _Ranks(here, found, library)

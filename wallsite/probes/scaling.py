@@ -68,7 +68,7 @@ class Fit:
         return Estimate(model(self.latency.value, self.bandwidth.value), float(low), float(high))
 
 
-def fit(result: Result, kernel: str = "all-reduce") -> Fit:
+def fit(result: Result) -> Fit:
     """Fit α and β of ``2(N−1)·α + 2(N−1)/N · S/β`` to the median time of each size.
 
     The sum of absolute relative errors is made least. Relative, so that small messages, which
@@ -81,10 +81,10 @@ def fit(result: Result, kernel: str = "all-reduce") -> Fit:
         NotMeasured: fewer than two sizes were measured, the times do not grow with the size, or
             the samples scatter so much that some choices of them do not.
     """
-    measured = result.select("allreduce", kernel)
+    measured = result.select("allreduce", "all-reduce")
     if (sizes := len({x.array_bytes for x in measured})) < 2:
         raise NotMeasured(
-            f"two sizes of {kernel} are needed for a latency and a bandwidth, got {sizes}"
+            f"two sizes of all-reduce are needed for a latency and a bandwidth, got {sizes}"
         )
     ranks = measured[0].shape[0]
     latency, bandwidth = _solve(measured, [x.seconds.median for x in measured])
