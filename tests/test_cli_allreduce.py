@@ -132,7 +132,7 @@ def test_scale_by_hand(exact):
     assert (done.exit_code, done.stderr) == (0, "")
     first, _, head, *rows = done.stdout.splitlines()
     assert first == (
-        "Fitted: latency 50 µs (50–50), bandwidth 1.000 GB/s (1.000–1.000) per direction; the "
+        "Fitted: latency 50.0 µs (50.0–50.0), bandwidth 1.00 GB/s (1.00–1.00) per direction; the "
         "model is off by 0% (median over the sizes)."
     )
     assert head.split() == ["ranks", "step", "s", "low", "high", "efficiency"]

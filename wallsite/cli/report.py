@@ -13,7 +13,7 @@ from wallsite.cli.common import aligned
 if TYPE_CHECKING:
     from wallsite.probes import Device, Machine, Measurement, Result
     from wallsite.probes.compare import Comparison
-    from wallsite.probes.scaling import Fit
+    from wallsite.probes.scaling import Estimate, Fit
 
 _MODEL = 7e9  # parameters of the model that the last line decodes
 
@@ -172,7 +172,7 @@ def _all_reduces(result: Result) -> Iterator[list[str]]:
     for x in measured:
         micro = f"{x.seconds.median * 1e6:10,.1f}"
         algbw = collectives.algbw(x.array_bytes, x.seconds.median)
-        rates = (f"{rate / 1e9:10,.3f}" for rate in (algbw, x.median_bandwidth))
+        rates = (f"{_three(rate / 1e9):>10}" for rate in (algbw, x.median_bandwidth))
         yield [x.kernel, binary(x.array_bytes), micro, *rates]
 
 
@@ -187,14 +187,22 @@ def _fit(result: Result) -> str:
 
 
 def _fitted(fitted: Fit) -> str:
-    latency, bandwidth = fitted.latency, fitted.bandwidth
     return (
-        f"Fitted: latency {latency.value * 1e6:,.0f} µs "
-        f"({latency.low * 1e6:,.0f}–{latency.high * 1e6:,.0f}), bandwidth "
-        f"{bandwidth.value / 1e9:,.3f} GB/s ({bandwidth.low / 1e9:,.3f}–"
-        f"{bandwidth.high / 1e9:,.3f}) per direction; the model is off by {fitted.error:.0%} "
-        "(median over the sizes)."
+        f"Fitted: latency {_bounded(fitted.latency, 1e-6, 'µs')}, bandwidth "
+        f"{_bounded(fitted.bandwidth, 1e9, 'GB/s')} per direction; the model is off by "
+        f"{fitted.error:.0%} (median over the sizes)."
     )
+
+
+def _bounded(estimate: Estimate, scale: float, unit: str) -> str:
+    value, low, high = (_three(x / scale) for x in (estimate.value, estimate.low, estimate.high))
+    return f"{value} {unit} ({low}–{high})"
+
+
+def _three(number: float) -> str:
+    """Write a number to three digits, without an exponent."""
+    decimals = 2 - math.floor(math.log10(number)) if number > 0 else 0
+    return f"{number:,.{max(0, decimals)}f}"
 
 
 def scaling(fitted: Fit, compute: float, size: float) -> Iterator[str]:
