@@ -201,7 +201,8 @@ def _bounded(estimate: Estimate, scale: float, unit: str) -> str:
 
 def _three(number: float) -> str:
     """Write a number to three digits, without an exponent."""
-    decimals = 2 - math.floor(math.log10(number)) if number > 0 else 0
+    rounded = float(f"{number:.2e}")  # 0.9996 is 1.00
+    decimals = 2 - math.floor(math.log10(rounded)) if rounded > 0 else 0
     return f"{number:,.{max(0, decimals)}f}"
 
 
