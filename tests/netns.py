@@ -23,8 +23,13 @@ FRAME = 9000
 # still runs in a namespace would keep it alive.
 _TAKE_DOWN = """
 read -r _
+for again in 1 2 3; do  # what is on its way into a node is there a moment later
+    for node in "$@"; do
+        ip netns pids "$node" | xargs -r kill -9
+    done
+    sleep 0.1
+done
 for node in "$@"; do
-    ip netns pids "$node" | xargs -r kill -9
     ip netns delete "$node"
 done
 """
