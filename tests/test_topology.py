@@ -128,7 +128,7 @@ def test_clusters(name):
 
 def test_llama_3_has_pods():
     # "The Llama 3 Herd of Models", section 3.3.1: pods of 3,072 GPUs, 1:7 between them.
-    found = topology.of(tables.cluster("Meta 24K (Llama 3, RoCE)"), nic_latency=5e-6)
+    found = topology.of(tables.cluster("Meta 24K H100 (Llama 3)"), nic_latency=5e-6)
     assert (found.pod, found.oversubscription, found.nic_latency) == (3072, 7, 5e-6)
 
 

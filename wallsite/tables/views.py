@@ -311,7 +311,6 @@ def _clusters(write: Writer) -> RenderedTable:
         rows.append(
             [
                 Cell(cluster.name),
-                Cell(cluster.device.name),
                 domain,
                 *write.link(cluster.link),
                 nics,
@@ -323,7 +322,6 @@ def _clusters(write: Writer) -> RenderedTable:
     domain_title, nics_title, *beyond_titles = parts.values()
     headers = [
         pick("集群", "Cluster"),
-        pick("芯片", "Device"),
         domain_title,
         pick("机内链路", "Scale-up link"),
         one_way,
