@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from wallsite.site import expressions, numbers
+from wallsite.site.checked import expressions, numbers
 
 _WORDS = r"\\text\{[^{}]*\}"
 SYMBOL = (

@@ -19,7 +19,8 @@ from typing import NamedTuple
 import parity_words
 from pymdownx.arithmatex import RE_DOLLAR_BLOCK, RE_SMART_DOLLAR_INLINE
 
-from wallsite.site import blocks, numbers
+from wallsite.site import blocks
+from wallsite.site.checked import numbers
 from wallsite.units import UNITS
 
 _CODE_SPAN = re.compile(

@@ -4,7 +4,7 @@ import autocorrect_py
 import pytest
 from pages import ROOT, names, written
 
-from wallsite.site import numbers
+from wallsite.site.checked import numbers
 
 PAGES = [f"docs/zh/{name}" for name in names(".md") + names(".ipynb")] + ["README.zh.md"]
 

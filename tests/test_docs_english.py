@@ -6,10 +6,10 @@ import tomllib
 import pytest
 from pages import ROOT, names, written
 
-from wallsite.site import numbers
-from wallsite.tables.provenance import KINDS
-from wallsite.tables.render import render
-from wallsite.tables.views import TABLES
+from wallsite.render.table import render
+from wallsite.render.views import TABLES
+from wallsite.render.words import KINDS
+from wallsite.site.checked import numbers
 
 DATA = ROOT / "wallsite/tables/data"
 PAGES = [f"docs/en/{name}" for name in names(".md") + names(".ipynb")]

@@ -20,7 +20,8 @@ from pages import DOCS, LANGUAGES, SNIPPETS, names
 from parity_words import IN_FORMULAS, formula_in_english
 
 from wallsite import collectives, roofline, tables, workload
-from wallsite.site import blocks, numbers
+from wallsite.site import blocks
+from wallsite.site.checked import numbers
 
 # A rate so high, or so many ranks, that what is divided by it vanishes.
 SCOPE = {
@@ -40,7 +41,7 @@ SCOPE |= {"q": lambda name: tables.quantity(name).si}
 FORMULAS: dict[str, dict[str, str]] = {
     "reference/sayings.md": {
         r"6ND": "training_flops(N, D)",
-        r"n = [[4,096 := q('memory.side')]]": "q('memory.side')",
+        r"n = [[4,096 := memory.side]]": "memory.side",
         r"k+1": "speculative_tokens(1, k)",
         r"(1-a^{k+1})/(1-a)": "speculative_tokens(a, k)",
         r"C > 2S/\beta": "step_time(C, S, 2, beta) < C",
@@ -55,17 +56,17 @@ FORMULAS: dict[str, dict[str, str]] = {
         r"N-1": "ring_all_reduce(1, N, endless, 1) / 2",
         r"S/N": "ring_volume(S, N) / (2 * (N - 1))",
         r"V = 2\,\frac{N-1}{N}\,S": "ring_volume(S, N)",
-        r"N=[[2 := q('communication.smallest-ring')]]": "q('communication.smallest-ring')",
-        r"N=[[8 := q('communication.node-gpus')]]": "q('communication.node-gpus')",
-        r"N=[[128 := q('q3.gpus-few')]]": "q('q3.gpus-few')",
+        r"N=[[2 := comm.smallest_ring]]": "comm.smallest_ring",
+        r"N=[[8 := comm.node_gpus]]": "comm.node_gpus",
+        r"N=[[128 := q3.gpus_few]]": "q3.gpus_few",
         r"2S": "ring_volume(S, many)",
         r"2(N-1)/N \cdot S": "ring_volume(S, N)",
         # What crosses between two nodes when moving it inside takes no time.
-        r"S/g": "hierarchical_all_reduce(S, 2, g, endless, 1e6) * 1e6",
-        r"1/g": "hierarchical_all_reduce(1, 2, g, endless, 1e6) * 1e6",
+        r"S/g": "stepwise_all_reduce(S, 2, g, endless, 1e6) * 1e6",
+        r"1/g": "stepwise_all_reduce(1, 2, g, endless, 1e6) * 1e6",
         r"T = 2\,\frac{g-1}{g}\,\frac{S}{\beta_{\text{in}}}"
         r" + 2\,\frac{m-1}{m}\,\frac{S}{g\,\beta_{\text{out}}}": (
-            "hierarchical_all_reduce(S, m, g, beta_in, beta_out)"
+            "stepwise_all_reduce(S, m, g, beta_in, beta_out)"
         ),
         # Of the pieces that a rank sends to all N, those to the p of its own pod stay.
         r"(N-p)/N": "1 - p / N",
@@ -93,7 +94,7 @@ FORMULAS: dict[str, dict[str, str]] = {
     "three-walls/compute.md": {
         r"\text{dense peak} = \text{clock} \times \text{tensor cores}"
         r" \times \text{multiply-adds per cycle} \times 2": (
-            "clock * tensor_cores * multiply_adds_per_cycle * q('compute.flops-per-fma')"
+            "clock * tensor_cores * multiply_adds_per_cycle * compute.flops_per_fma"
         ),
         r"g = R^{\,1/\Delta t}": "exp(log(R) / Delta_t)",
         r"C \approx 6 \, N_\text{active} \, D": "training_flops(N_active, D)",
@@ -102,14 +103,14 @@ FORMULAS: dict[str, dict[str, str]] = {
     "three-walls/hands-on.md": {
         # JEDEC JESD79: the data bus of a memory channel is 64 bits wide.
         r"B = \text{channels} \times \text{transfer rate}"
-        r" \times [[8 := q('hands-on.channel-width')]]\ \text{byte}": (
+        r" \times [[8 := hands_on.channel_width]]\ \text{byte}": (
             "channels * transfer_rate * 64 / 8"
         ),
         # McCalpin, STREAM: a copy reads and writes; write-allocate reads the target as well.
         r"2N": "N + N",
         r"3N": "N + N + N",
         r"n/6": "gemm(n, n, n, 4).intensity",
-        r"n = [[4,096 := q('memory.side')]]": "q('memory.side')",
+        r"n = [[4,096 := memory.side]]": "memory.side",
     },
     "three-walls/index.md": {
         # Gholami et al., "AI and Memory Wall", 2024: growth by a factor r every two years.
@@ -131,15 +132,15 @@ FORMULAS: dict[str, dict[str, str]] = {
         r"3n^2 \times 2": "gemm(n, n, n).traffic",
         r"n/3": "gemm(n, n, n).intensity",
         r"P(I) = \min\left(P_\text{peak},\; I \times B\right)": "attainable(I, P_peak, B)",
-        r"n = [[4,096 := q('memory.side')]]": "q('memory.side')",
+        r"n = [[4,096 := memory.side]]": "memory.side",
         r"I^{*} = \frac{P_\text{peak}}{B} = \frac{[[989.4\times 10^{12} := peak('h100-sxm')]]}"
         r"{[[3.35\times 10^{12} := bandwidth('h100-sxm')]]}"
         r" = [[295 := ridge('h100-sxm')]]\ \text{FLOP/byte}": "ridge_point(P_peak, B)",
         r"2T": "decode(1, T).flops",
         r"I = \frac{2T}{b}": "prefill(1, T, weight_bytes=b).intensity",
-        r"t_{\min} = \frac{[[14\times 10^{9} := q('memory.params-7b') * bytes_of('bf16')]]"
+        r"t_{\min} = \frac{[[14\times 10^{9} := params_7b * bytes_of('bf16')]]"
         r"\ \text{byte}}{[[3.35\times 10^{12} := bandwidth('h100-sxm')]]\ \text{byte/s}}"
-        r" = [[4.18 := decode_floor(q('memory.params-7b'), bandwidth('h100-sxm'))]]\ \text{ms}": (
+        r" = [[4.18 := decode_floor(params_7b, bandwidth('h100-sxm'))]]\ \text{ms}": (
             "decode_floor(7e9, 3.35e12)"
         ),
         r"I(B, s) = \frac{2NB}{W + B\,s\,k}": "decode(N, B, s, k, W / N).intensity",
@@ -155,22 +156,22 @@ FORMULAS: dict[str, dict[str, str]] = {
             "kv_bytes_per_token(L, h_kv, d, b)"
         ),
         # Touvron et al., "Llama 2", 2023, and the model's config.json.
-        r"[[2 := q('memory.kv-parts')]] \times [[80 := arch('llama-2-70b').layers]]"
+        r"[[2 := memory.kv_parts]] \times [[80 := arch('llama-2-70b').layers]]"
         r" \times [[8 := arch('llama-2-70b').kv_heads]]"
         r" \times [[128 := arch('llama-2-70b').head_dim]]"
-        r" \times [[2,048 := q('memory.context-70b')]]"
+        r" \times [[2,048 := memory.context_70b]]"
         r" \times [[2 := bytes_of('fp16')]]\ \text{byte}"
         r" = [[640 := kv_bytes_per_token(arch('llama-2-70b').layers,"
         r" arch('llama-2-70b').kv_heads, arch('llama-2-70b').head_dim)"
-        r" * q('memory.context-70b')]]\ \text{MiB}": "kv_bytes_per_token(80, 8, 128) * 2048",
+        r" * memory.context_70b]]\ \text{MiB}": "kv_bytes_per_token(80, 8, 128) * 2048",
         # One launch after the other, and none hidden behind a kernel.
         r"t \ge n_\text{kernel} \times t_\text{launch}": "n_kernel * t_launch",
     },
     "three-walls/questions.md": {
         r"E = \frac{1-a^{k+1}}{1-a}": "speculative_tokens(a, k)",
-        r"k=[[4 := q('q1.draft-tokens')]]": "q('q1.draft-tokens')",
-        r"a=[[0.8 := q('q1.accept-high')]]": "q('q1.accept-high')",
-        r"a=[[0.6 := q('q1.accept-low')]]": "q('q1.accept-low')",
+        r"k=[[4 := q1.draft_tokens]]": "q1.draft_tokens",
+        r"a=[[0.8 := q1.accept_high]]": "q1.accept_high",
+        r"a=[[0.6 := q1.accept_low]]": "q1.accept_low",
         r"2(N-1)/N": "busbw(1, 1, N)",
         r"T(N) = \frac{C}{N} + 2\,\frac{N-1}{N}\,\frac{S}{\beta} + 2(N-1)\,\alpha": (
             "step_time(C, S, N, beta, alpha)"
@@ -185,7 +186,7 @@ FORMULAS: dict[str, dict[str, str]] = {
         ),
         r"C < 2S/\beta": "step_time(C, S, 2, beta) > C",
         r"E = \dfrac{\text{measured throughput}}{N \times \text{throughput of one GPU}}": (
-            "scaling_efficiency(1 / throughput_of_one_GPU, 1 / measured_throughput, N)"
+            "strong_scaling_efficiency(1 / throughput_of_one_GPU, 1 / measured_throughput, N)"
         ),
         r"C/N": "step_time(C, 1, N, endless)",
         r"6ND": "training_flops(N, D)",
@@ -361,7 +362,7 @@ def test_a_model_given_both_directions_is_found(expression, number):
 MODELS = {
     r"T = \frac{S}{\beta} + 2(N-1)\,\alpha": "S / beta + (N - 1) * (alpha + alpha)",
     r"C > 2S/\beta": "C * beta > S + S",
-    r"k = [[4 := q('q1.draft-tokens')]]": "q('q1.draft-tokens')",
+    r"k = [[4 := q1.draft_tokens]]": "q1.draft_tokens",
     r"2n^3": "gemm(n, n, n).flops",
 }
 PAGE = r"""# Page
@@ -369,7 +370,7 @@ $$
 T = \frac{S}{\beta}
   + 2(N-1)\,\alpha
 $$
-$N$, $\beta$, $T(N)$, $k = [[4 := q('q1.draft-tokens')]]$, $C > 2S/\beta$, $2n^3$, `$x$`
+$N$, $\beta$, $T(N)$, $k = [[4 := q1.draft_tokens]]$, $C > 2S/\beta$, $2n^3$, `$x$`
 """
 
 
@@ -405,7 +406,7 @@ def test_a_mistake_is_found(old, new, line, problem):
         (r"\min\left(N, g\right)", "max(N, g)", "gives "),
         (r"1 < N", "N > 0", "is True wherever it was tried"),
         (
-            r"x = 2N = [[2 := q('q3.tp')]] = [[4 := q('q1.draft-tokens')]]",
+            r"x = 2N = [[2 := q3.tp]] = [[4 := q1.draft_tokens]]",
             "N + N",
             "gives 2, not 4",
         ),
@@ -427,8 +428,8 @@ def test_a_wrong_entry_is_found(formula, model, problem):
         (r"\sqrt{N} + \log_2 N \times \max\left(b,\; s\right)", 2 + 2 * 3),
         (r"\sqrt{b - s}", math.nan),
         (r"\beta_{\text{in}} + \text{two words} N_\text{in} + \Delta t", 11 + 12 * 13 + 14),
-        (r"[[4 := q('q1.draft-tokens')]] n", 20),
-        (r"[[14\times 10^{9} := q('memory.params-7b') * 2]]\ \text{byte} / N", 3.5e9),
+        (r"[[4 := q1.draft_tokens]] n", 20),
+        (r"[[14\times 10^{9} := params_7b * 2]]\ \text{byte} / N", 3.5e9),
     ],
 )
 def test_latex_has_a_value(formula, value):

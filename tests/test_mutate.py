@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 PAGE = """# 标题 { #one }
 
-NVLink 4 单向 [[450 GB/s := link('nvlink4') + 2 * q('q3.alpha')]]，占 1/[[3 := f(3)]]，2024 年。
+NVLink 4 单向 [[450 GB/s := link('nvlink4') + 2 * q3.alpha]]，占 1/[[3 := f(3)]]，2024 年。
 每个元素读一次，$n = 4096$ 时 $\\text{权重字节} \\times 2$ 字节，按 Gb/s 卖。
 
 ## 表 { #two }

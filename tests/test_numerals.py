@@ -10,7 +10,8 @@ from markdown import Markdown
 from pages import DOCS, LANGUAGES, ROOT, SNIPPETS, names, scan
 
 from wallsite import figures, tables, units
-from wallsite.site import blocks, numbers, numerals
+from wallsite.site import blocks
+from wallsite.site.checked import numbers, numerals
 from wallsite.site.errors import PageError
 
 REFUSED = [
@@ -293,7 +294,7 @@ PASS = [
     "[[295 FLOP/byte := ridge('h100-sxm')]]",
     "1/[[7.4 := bandwidth('h100-sxm') / link('nvlink4')]]",
     "约 [[295 := ridge('h100-sxm')]] 次",
-    "$N=[[8 := q('communication.node-gpus')]]$",
+    "$N=[[8 := comm.node_gpus]]$",
     "## Title { #title-2 }",
     "note[^2]\n\n[^2]: text",
     "/// table | ridge\n    devices: [a100-sxm-80gb, h200]\n///",

@@ -71,7 +71,7 @@ def test_the_languages_of_the_data_agree():
 ZH = """# 通信墙 { #wall }
 
 第三题里，H100 的 NVLink 是单向 [[450 GB/s := link('nvlink4')]]，[[900 GB/s := both('nvlink4')]]
-是双向之和；网络按 Gb/s 卖。模型有 [[70 亿 := q('q3.params')]]参数[^a]，见[下文](#then)。
+是双向之和；网络按 Gb/s 卖。模型有 [[70 亿 := q3.params]]参数[^a]，见[下文](#then)。
 
 ## 然后 { #then }
 
@@ -125,7 +125,7 @@ EN = """# The communication wall { #wall }
 
 In question 3 NVLink carries [[900 GB/s := both('nvlink4')]] in both directions on an H100,
 [[450 GB/s := link('nvlink4')]] in one direction. Networks are sold in Gb/s. The model has
-[[7 billion := q('q3.params')]] parameters[^a], see [below](#then).
+[[7 billion := q3.params]] parameters[^a], see [below](#then).
 
 ## Then { #then }
 

@@ -8,7 +8,9 @@ import pytest
 from pages import ROOT
 
 from wallsite import tables
-from wallsite.site import blocks, depends, numbers, painter
+from wallsite.site import blocks
+from wallsite.site.build import depends, painter
+from wallsite.site.checked import numbers
 from wallsite.site.errors import PageError
 
 RIDGE = "[[295 FLOP/byte := ridge('h100-sxm')]]"

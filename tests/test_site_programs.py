@@ -9,7 +9,7 @@ import pytest
 from pages import ROOT, SNIPPETS
 from serve import serve
 
-from wallsite.site import programs
+from wallsite.site.build import programs
 
 PUBLISHED = "https://wallsite.github.io/"
 

@@ -9,8 +9,8 @@ from bs4 import BeautifulSoup
 from pages import LANGUAGES
 
 from wallsite import tables
-from wallsite.tables import export, facts
-from wallsite.tables.provenance import KINDS, citation
+from wallsite.render import export, facts
+from wallsite.render.words import KINDS, citation
 
 PREFIX = {"zh": "", "en": "en/"}
 MEMORY = "three-walls/memory/"
@@ -50,8 +50,8 @@ def entries(page, number):
             "rumor\nparams('gpt-4-rumour')\nGPT-4 parameters: 1.8 trillion / 1.76 trillion",
         ),
         (
-            "[[95% := q('q1.dram-util')]]",
-            "assumed\nq('q1.dram-util')\nDRAM utilization stated in question 1: 95%",
+            "[[95% := q1.dram_util]]",
+            "assumed\nq1.dram_util\nDRAM utilization stated in question 1: 95%",
         ),
         ("[[4 bytes := bytes_of('fp32')]]", "derived\nbytes_of('fp32')"),
     ],

@@ -16,7 +16,7 @@ import nbformat
 import pytest
 from pages import ROOT
 
-from wallsite.site import notebooks
+from wallsite.site.build import notebooks
 from wallsite.site.errors import PageError
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,10 @@ import sys
 import pytest
 
 from wallsite import tables
-from wallsite.tables import UnknownName, facts, render
-from wallsite.tables.provenance import quantity, summary
+from wallsite.render import facts
+from wallsite.render.table import render
+from wallsite.render.words import quantity, summary
+from wallsite.tables import UnknownName
 
 NAMES = (
     *("accelerators", "ridge", "ridge-trend", "links", "link-ratio", "clusters"),
@@ -93,31 +95,31 @@ def test_bf16_and_fp16_are_one_figure_except_on_volta():
             "no fp16 peak is known for M4 Max; M4 Max has no published peak",
         ),
         (lambda: tables.accelerator("h100").peak("fp16_sparse"), "unknown dtype 'fp16_sparse'"),
-        (lambda: render.render("ridges", "en"), "unknown table 'ridges'; did you mean ridge"),
+        (lambda: render("ridges", "en"), "unknown table 'ridges'; did you mean ridge"),
         (
-            lambda: render.render("ridge", "en", devices=["h100", "b20"]),
+            lambda: render("ridge", "en", devices=["h100", "b20"]),
             "unknown device 'b20'; did you mean b200",
         ),
         (
-            lambda: render.render("accelerators", "en", vendor="Nvidea"),
+            lambda: render("accelerators", "en", vendor="Nvidea"),
             "unknown vendor 'Nvidea'; did you mean NVIDIA?",
         ),
         (
-            lambda: render.render("ridge", "en", dtype="fp61"),
+            lambda: render("ridge", "en", dtype="fp61"),
             "unknown dtype 'fp61'; did you mean fp64 or fp16",
         ),
         (
-            lambda: render.render("ridge", "en", dtype=["fp16", "fp8"]),
+            lambda: render("ridge", "en", dtype=["fp16", "fp8"]),
             "unknown dtype ['fp16', 'fp8']; ",
         ),
-        (lambda: render.render("ridge", "en", devices=910), "unknown device 910; "),
-        (lambda: render.render("ridge", "en", devices=[910]), "unknown device 910; "),
-        (lambda: render.render("links", "en", tier=["host"]), "unknown tier ['host']; did you"),
-        (lambda: render.render("x", "en"), "unknown table 'x'; known: accelerators, ridge, "),
+        (lambda: render("ridge", "en", devices=910), "unknown device 910; "),
+        (lambda: render("ridge", "en", devices=[910]), "unknown device 910; "),
+        (lambda: render("links", "en", tier=["host"]), "unknown tier ['host']; did you"),
+        (lambda: render("x", "en"), "unknown table 'x'; known: accelerators, ridge, "),
         (lambda: tables.accelerator(None), "unknown device None; no known name is close"),
         (lambda: tables.accelerator("h100").peak(None), "unknown dtype None; H100 SXM5 has"),
         (
-            lambda: render.render("links", "en", tier="scaleup"),
+            lambda: render("links", "en", tier="scaleup"),
             "unknown tier 'scaleup'; did you mean scale-up",
         ),
     ],
@@ -139,7 +141,7 @@ def test_a_device_is_found_by_id_name_and_alias_however_spelt(spelling):
 
 
 def test_an_option_is_read_like_a_name():
-    upper, lower = (render.render("ridge", "en", dtype=dtype) for dtype in ("BF16", "bf16"))
+    upper, lower = (render("ridge", "en", dtype=dtype) for dtype in ("BF16", "bf16"))
     assert upper == lower
 
 
@@ -190,7 +192,7 @@ def rests_on(cell):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_table_is_the_same_in_both_languages(name):
-    zh, en = render.render(name, "zh"), render.render(name, "en")
+    zh, en = render(name, "zh"), render(name, "en")
     assert len(zh.rows) == len(en.rows) > 0
     assert [[rests_on(cell) for cell in row] for row in zh.rows] == [
         [rests_on(cell) for cell in row] for row in en.rows
@@ -206,7 +208,7 @@ def test_a_table_is_the_same_in_both_languages(name):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_every_number_says_where_it_comes_from(name, language):
-    table = render.render(name, language)
+    table = render(name, language)
     for row in table.rows:
         for cell in row:
             if cell.basis:
@@ -215,7 +217,7 @@ def test_every_number_says_where_it_comes_from(name, language):
 
 
 def test_both_ways_rest_on_one_way():
-    row = render.render("links", "en", vendor="Huawei").rows[0]
+    row = render("links", "en", vendor="Huawei").rows[0]
     assert row[4].basis.computed == ("392 GB/s, both ways = 2 × 196 GB/s, one way",)
     assert [item.key for item in row[4].basis.inputs] == ["hccs-910b.bandwidth"]
 
@@ -246,7 +248,7 @@ def test_a_rival_as_an_input_has_the_default_as_its_rival():
 
 @pytest.mark.parametrize(("language", "colon"), [("zh", "："), ("en", ": ")])
 def test_a_source_lists_everything_that_rests_on_it(language, colon):
-    table = render.render("sources", language)
+    table = render("sources", language)
     assert len(table.rows) == len(tables.sources())
     for source, row in zip(tables.sources(), table.rows, strict=True):
         cited = [
@@ -266,7 +268,7 @@ def texts(table):
 
 
 def test_conflicts_stand_side_by_side_and_ties_round_away_from_zero():
-    table = render.render("ridge", "en", devices=["b200", "gb200"])
+    table = render("ridge", "en", devices=["b200", "gb200"])
     assert texts(table) == [
         ["B200 (HGX)", "2024", "2,250", "7.7 / 8.0", "292.2 / 281.3"],
         ["GB200 (NVL72)", "2024", "2,500", "8.0", "312.5"],
@@ -286,33 +288,33 @@ def test_conflicts_stand_side_by_side_and_ties_round_away_from_zero():
 
 
 def test_the_trend_shows_what_hardware_lacks_and_what_is_preliminary():
-    rows = {row[0]: row[1:] for row in texts(render.render("ridge-trend", "zh"))}
+    rows = {row[0]: row[1:] for row in texts(render("ridge-trend", "zh"))}
     assert rows["V100 SXM2 32 GB"] == ["2018", "138.9", "—", "—"]
     assert rows["B300 (HGX)"][3] == "1,753.2 / 1,687.5 / 1,818.2"
     assert rows["Rubin (NVL72)"][0] == "2026（规格初步）"
 
 
 def test_accelerators_by_vendor_drop_columns_nobody_fills():
-    table = render.render("accelerators", "en", vendor=["Google"])
+    table = render("accelerators", "en", vendor=["Google"])
     assert [row[0].text for row in table.rows][:2] == ["TPU v4", "TPU v5e"]
     assert "FP64 (TFLOP/s)" not in table.headers
-    volta = render.render("accelerators", "en", devices="v100")
+    volta = render("accelerators", "en", devices="v100")
     assert "125 (FP16 only)" in texts(volta)[0]
 
 
 def test_links_show_what_the_vendor_prints():
-    rows = {row[0]: row for row in texts(render.render("links", "en", vendor="Huawei"))}
+    rows = {row[0]: row for row in texts(render("links", "en", vendor="Huawei"))}
     assert rows["HCCS (Atlas 800T A2, 910B)"][3:6] == [
         "196",
         "392",
         "7 × 56 GB/s, direction not stated",
     ]
-    tiers = {row[1] for row in texts(render.render("links", "en", tier="host"))}
+    tiers = {row[1] for row in texts(render("links", "en", tier="host"))}
     assert tiers == {"to the host"}
 
 
 def test_links_are_set_against_their_own_generation():
-    rows = {row[0]: row for row in texts(render.render("link-ratio", "en"))}
+    rows = {row[0]: row for row in texts(render("link-ratio", "en"))}
     assert rows["H100 SXM5"][1:] == [
         *("3.35", "NVLink 4 (Hopper)", "450", "7.4×"),
         *("InfiniBand NDR 4x", "50", "67×"),
@@ -322,14 +324,14 @@ def test_links_are_set_against_their_own_generation():
 
 
 def test_a_rumour_is_marked_wherever_it_counts():
-    zh = {row[0]: row for row in texts(render.render("models-vs-chips", "zh"))}
+    zh = {row[0]: row for row in texts(render("models-vs-chips", "zh"))}
     assert zh["GPT-4"][2:4] == ["1.8 万亿 / 1.76 万亿（传闻）", "5,294× / 5,176×（传闻）"]
-    en = {row[0]: row for row in texts(render.render("models-vs-chips", "en"))}
+    en = {row[0]: row for row in texts(render("models-vs-chips", "en"))}
     assert en["GPT-3 175B"][2:4] == ["175 billion", "515×"]
 
 
 def test_energy_against_a_multiply():
-    rows = dict(row[::2] for row in texts(render.render("energy-ratio", "en")))
+    rows = dict(row[::2] for row in texts(render("energy-ratio", "en")))
     assert rows["64-bit access, DRAM, low"] == "351×"
     assert rows["64-bit access, DRAM, high"] == "703×"
     assert rows["64-bit access, 1 MiB SRAM"] == "27×"
@@ -347,5 +349,5 @@ def test_energy_against_a_multiply():
 )
 def test_options_that_make_no_sense_are_refused(name, language, options, message):
     with pytest.raises((ValueError, TypeError)) as caught:
-        render.render(name, language, **options)
+        render(name, language, **options)
     assert message in str(caught.value)

@@ -14,6 +14,9 @@ from typing import TypeGuard
 # in TB/s, TFLOP/s or Gb/s handed over without its prefix.
 _SLOWEST, _FASTEST = 1e5, 1e24
 # Nothing that is counted or measured lies outside, and inside no formula here overflows.
+_MOST_OF_A_BOUND = 1.02
+_SHORTEST, _POWERS_OF_TWO = 1000, {2**exponent for exponent in range(10)}
+_FEWEST_PARAMETERS = 1e3
 _SMALLEST, _LARGEST = 1e-60, 1e60
 
 
@@ -72,6 +75,48 @@ def one_way(name: str, value: float) -> float:
             "link.bandwidth, which counts one"
         )
     return rate(name, value)
+
+
+def share(name: str, value: float, causes: str) -> float:
+    """Require a share of a bound that a measurement can reach.
+
+    A little above 1 is let through: clocks drift, and a datasheet rounds.
+
+    Raises:
+        ValueError: it is above 1.02; the message names what makes it so.
+    """
+    if value > _MOST_OF_A_BOUND:
+        raise ValueError(f"{name} is {value:.3g} of the bound, above {_MOST_OF_A_BOUND}: {causes}")
+    return value
+
+
+def message(name: str, value: float) -> float:
+    """Require a plausible number of bytes to send.
+
+    Below 1,000 bytes only powers of two are taken, which is what one number, or a sweep of sizes,
+    comes to; anything else is a number in GB handed over without its prefix.
+
+    Raises:
+        ValueError: it is not above zero, or lacks its prefix.
+    """
+    number = positive(name, value)
+    if number < _SHORTEST and number not in _POWERS_OF_TWO:
+        raise ValueError(f"{name} must be in bytes, got {shown(value)}: write 14 GB as 14e9")
+    return number
+
+
+def parameters(name: str, value: float) -> float:
+    """Require a plausible number of a model's parameters.
+
+    Raises:
+        ValueError: it is not above zero, or is given in billions.
+    """
+    number = positive(name, value)
+    if number < _FEWEST_PARAMETERS:
+        raise ValueError(
+            f"{name} must be a number of parameters, got {shown(value)}: write 7 billion as 7e9"
+        )
+    return number
 
 
 def seconds(name: str, value: float) -> float:

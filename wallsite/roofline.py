@@ -12,10 +12,20 @@ Multicore Architectures", CACM 52(4), 2009.
 
 from __future__ import annotations
 
-from wallsite._checks import not_negative, positive, rate
+from wallsite._checks import not_negative, positive, rate, share
+from wallsite.units import Byte, BytePerSecond, Flop, FlopPerByte, FlopPerSecond, Number, Second
+
+_ABOVE_THE_PEAK = (
+    "the peak may be another chip’s, another type’s or at a lower clock; the FLOPs may count "
+    "causal attention in full, or what sparsity skips; or the time may leave something out"
+)
+_ABOVE_THE_BANDWIDTH = (
+    "the bandwidth may be another chip’s; the bytes may fit in a cache or be fewer than counted; "
+    "the rate may be that of a whole batch, or the time may leave something out"
+)
 
 
-def ridge_point(peak: float, bandwidth: float) -> float:
+def ridge_point(peak: FlopPerSecond, bandwidth: BytePerSecond) -> FlopPerByte:
     """Arithmetic intensity, in FLOP/byte, at which the two ceilings meet.
 
     Below it a kernel waits for memory, above it for arithmetic. It is a property of the machine
@@ -32,7 +42,9 @@ def ridge_point(peak: float, bandwidth: float) -> float:
     return peak / bandwidth
 
 
-def attainable(intensity: float, peak: float, bandwidth: float) -> float:
+def attainable(
+    intensity: FlopPerByte, peak: FlopPerSecond, bandwidth: BytePerSecond
+) -> FlopPerSecond:
     """Attainable performance, in FLOP/s, at an arithmetic intensity: ``min(peak, I · bandwidth)``.
 
     An upper bound. A real kernel reaches some fraction of it.
@@ -45,7 +57,7 @@ def attainable(intensity: float, peak: float, bandwidth: float) -> float:
     return min(peak, intensity * bandwidth)
 
 
-def bound(intensity: float, peak: float, bandwidth: float) -> str:
+def bound(intensity: FlopPerByte, peak: FlopPerSecond, bandwidth: BytePerSecond) -> str:
     """Which ceiling limits a kernel: ``"memory"`` left of the ridge point, else ``"compute"``.
 
     Raises:
@@ -55,7 +67,7 @@ def bound(intensity: float, peak: float, bandwidth: float) -> str:
     return "memory" if intensity < ridge_point(peak, bandwidth) else "compute"
 
 
-def time_floor(flops: float, traffic: float, peak: float, bandwidth: float) -> float:
+def time_floor(flops: Flop, traffic: Byte, peak: FlopPerSecond, bandwidth: BytePerSecond) -> Second:
     """Least time, in seconds, for a kernel: the longer of its arithmetic and its traffic.
 
     It assumes perfect overlap of the two and full use of the longer one, so a kernel cannot be
@@ -75,27 +87,29 @@ def time_floor(flops: float, traffic: float, peak: float, bandwidth: float) -> f
     return max(flops / peak, traffic / bandwidth)
 
 
-def mfu(flops: float, seconds: float, peak: float) -> float:
+def mfu(flops: Flop, seconds: Second, peak: FlopPerSecond) -> Number:
     """Model FLOPs utilisation: useful FLOP/s as a fraction of the dense peak.
 
     ``flops`` counts what the model's mathematics needs, not what recomputation adds.
 
     Raises:
-        ValueError: an argument is not a finite number above zero, or a rate lacks its prefix.
+        ValueError: an argument is not a finite number above zero, a rate lacks its prefix, or the
+            share is above 1.02, which no chip reaches.
 
     Source: Chowdhery et al., "PaLM", 2022, appendix B.
     """
     flops, seconds = positive("flops", flops), positive("seconds", seconds)
     peak = rate("peak", peak)
-    return flops / seconds / peak
+    return share("mfu", flops / seconds / peak, _ABOVE_THE_PEAK)
 
 
-def mbu(traffic: float, seconds: float, bandwidth: float) -> float:
+def mbu(traffic: Byte, seconds: Second, bandwidth: BytePerSecond) -> Number:
     """Model bandwidth utilisation: bytes that had to move, per second, as a fraction of peak.
 
     Raises:
-        ValueError: an argument is not a finite number above zero, or a rate lacks its prefix.
+        ValueError: an argument is not a finite number above zero, a rate lacks its prefix, or the
+            share is above 1.02, which no memory reaches.
     """
     traffic, seconds = positive("traffic", traffic), positive("seconds", seconds)
     bandwidth = rate("bandwidth", bandwidth)
-    return traffic / seconds / bandwidth
+    return share("mbu", traffic / seconds / bandwidth, _ABOVE_THE_BANDWIDTH)

@@ -9,9 +9,20 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from wallsite._checks import did_you_mean, near_matches
+
+# What the arguments and results of the models measure. A page's expression is checked against these
+# annotations, so that no bandwidth is taken for a peak.
+Flop = Annotated[float, "FLOP"]
+Byte = Annotated[float, "byte"]
+Second = Annotated[float, "s"]
+FlopPerSecond = Annotated[float, "FLOP/s"]
+BytePerSecond = Annotated[float, "byte/s"]
+FlopPerByte = Annotated[float, "FLOP/byte"]
+Number = Annotated[float, "1"]
+Count = Annotated[int, "1"]
 
 _METRIC = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "Z": 1e21}
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
@@ -55,6 +66,7 @@ def _build() -> dict[str, Unit]:
         "byte/s": Unit(1.0, "byte/s"),
         "FLOPs": Unit(1.0, "FLOP"),
         "FLOP/byte": Unit(1.0, "FLOP/byte"),
+        "OP/byte": Unit(1.0, "FLOP/byte"),
         "V": Unit(1.0, "V"),
         "nm": Unit(1e-9, "m"),
         "GT/s": Unit(1e9, "transfer/s"),

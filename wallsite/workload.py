@@ -11,7 +11,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wallsite._checks import count, fraction, not_negative, positive, rate
+from wallsite._checks import count, fraction, not_negative, parameters, positive, rate
+from wallsite.units import (
+    Byte,
+    BytePerSecond,
+    Count,
+    Flop,
+    FlopPerByte,
+    FlopPerSecond,
+    Number,
+    Second,
+)
 
 # Bytes that one stored element takes. Scales of block formats (MXFP4, NVFP4) are not counted.
 ELEMENT_BYTES = {
@@ -24,35 +34,55 @@ ELEMENT_BYTES = {
     "int8": 1.0,
     "fp4": 0.5,
     "int4": 0.5,
+    "fp6": 0.75,
 }
 
 
 class Work(NamedTuple):
     """FLOPs to perform and bytes to move."""
 
-    flops: float
-    traffic: float
+    flops: Flop
+    traffic: Byte
 
     @property
-    def intensity(self) -> float:
+    def intensity(self) -> FlopPerByte:
         """Arithmetic intensity, FLOP/byte."""
         return self.flops / self.traffic
 
 
-def gemm(m: int, n: int, k: int, element_bytes: float = 2.0) -> Work:
+def gemm(
+    m: Count,
+    n: Count,
+    k: Count,
+    a_bytes: Byte = 2.0,
+    b_bytes: Byte | None = None,
+    c_bytes: Byte | None = None,
+) -> Work:
     """Matrix times matrix, ``C[m,n] = A[m,k] · B[k,n]``: ``2mnk`` FLOPs, three matrices moved.
 
-    For square matrices of fp32 the intensity is n/6 FLOP/byte.
+    C is written and not read: the product replaces what was there (β = 0 in BLAS). For square
+    matrices of fp32 the intensity is n/6 FLOP/byte.
+
+    Args:
+        m: rows of A and C.
+        n: columns of B and C.
+        k: columns of A, rows of B.
+        a_bytes: bytes of an element of A.
+        b_bytes: bytes of an element of B; those of A unless given.
+        c_bytes: bytes of an element of C; those of A unless given. FP8 operands usually give a
+            BF16 result: 1, 1 and 2.
 
     Raises:
         ValueError: a dimension is not a whole number above zero.
     """
     m, n, k = count("m", m), count("n", n), count("k", k)
-    element_bytes = positive("element_bytes", element_bytes)
-    return Work(2.0 * m * n * k, element_bytes * (m * k + k * n + m * n))
+    a_bytes = positive("a_bytes", a_bytes)
+    b_bytes = a_bytes if b_bytes is None else positive("b_bytes", b_bytes)
+    c_bytes = a_bytes if c_bytes is None else positive("c_bytes", c_bytes)
+    return Work(2.0 * m * n * k, a_bytes * m * k + b_bytes * k * n + c_bytes * m * n)
 
 
-def gemv(m: int, k: int, element_bytes: float = 2.0) -> Work:
+def gemv(m: Count, k: Count, element_bytes: Byte = 2.0) -> Work:
     """Matrix times vector, ``y[m] = A[m,k] · x[k]``: every weight read for one multiply-add.
 
     The intensity tends to 2 / element_bytes: 1 FLOP/byte in bf16, 0.5 in fp32.
@@ -63,7 +93,7 @@ def gemv(m: int, k: int, element_bytes: float = 2.0) -> Work:
     return gemm(m, 1, k, element_bytes)
 
 
-def axpy(n: int, element_bytes: float = 2.0) -> Work:
+def axpy(n: Count, element_bytes: Byte = 2.0) -> Work:
     """Scaled sum of two vectors, ``y = a·x + y``: two read, one written, a multiply-add each.
 
     Raises:
@@ -73,7 +103,7 @@ def axpy(n: int, element_bytes: float = 2.0) -> Work:
     return Work(2.0 * n, 3 * element_bytes * n)
 
 
-def softmax(rows: int, columns: int, element_bytes: float = 2.0) -> Work:
+def softmax(rows: Count, columns: Count, element_bytes: Byte = 2.0) -> Work:
     """Softmax over each row, each element read once and written once.
 
     Five FLOPs an element: a comparison for the largest, a subtraction, an exponential (counted
@@ -88,8 +118,8 @@ def softmax(rows: int, columns: int, element_bytes: float = 2.0) -> Work:
 
 
 def kv_bytes_per_token(
-    layers: int, kv_heads: int, head_dim: int, element_bytes: float = 2.0
-) -> float:
+    layers: Count, kv_heads: Count, head_dim: Count, element_bytes: Byte = 2.0
+) -> Byte:
     """Bytes of key and value that one token leaves in the cache: ``2 · L · h_kv · d · b``.
 
     With grouped-query attention ``kv_heads`` is the number of groups, not of query heads.
@@ -103,19 +133,76 @@ def kv_bytes_per_token(
     return 2.0 * layers * kv_heads * head_dim * element_bytes
 
 
+def mla_bytes_per_token(
+    layers: Count, latent: Count, rope: Count, element_bytes: Byte = 2.0
+) -> Byte:
+    """Bytes of cache for a token under multi-head latent attention: ``L · (c + r) · b``.
+
+    All heads share one compressed vector, and one key for positions.
+
+    Args:
+        layers: layers of the model, L.
+        latent: width of the compressed vector, c (``kv_lora_rank`` in a config).
+        rope: width of the key for positions, r (``qk_rope_head_dim``).
+        element_bytes: bytes of a cached element.
+
+    Raises:
+        ValueError: a count is not a whole number above zero.
+
+    Source: DeepSeek-AI, "DeepSeek-V2", 2024, section 2.1.
+    """
+    layers, latent = count("layers", layers), count("latent", latent)
+    rope = count("rope", rope)
+    return layers * (latent + rope) * positive("element_bytes", element_bytes)
+
+
+def decode_attention_flops(
+    layers: Count, heads: Count, head_dim: Count, context: Count, batch: Count = 1
+) -> Flop:
+    """FLOPs of attention in one decode step: ``4 · L · h · d · s`` for each sequence.
+
+    For every cached token a multiply-add with its key, and one with its value, in each channel of
+    each query head.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    layers, heads = count("layers", layers), count("heads", heads)
+    head_dim, context = count("head_dim", head_dim), count("context", context, 0)
+    return 4.0 * layers * heads * head_dim * context * count("batch", batch)
+
+
+def prefill_attention_flops(
+    layers: Count, heads: Count, head_dim: Count, tokens: Count, batch: Count = 1
+) -> Flop:
+    """FLOPs of causal attention over a prompt: ``2 · L · h · d · s · (s + 1)`` for each sequence.
+
+    A token attends to itself and to those before it, on average to half of the prompt. A kernel
+    that computes the masked half as well does twice this; it is not what the model needs.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    layers, heads = count("layers", layers), count("heads", heads)
+    head_dim, tokens = count("head_dim", head_dim), count("tokens", tokens)
+    return 2.0 * layers * heads * head_dim * tokens * (tokens + 1) * count("batch", batch)
+
+
 def decode(
-    params: float,
-    batch: int = 1,
-    context: int = 0,
-    kv_per_token: float = 0.0,
-    weight_bytes: float = 2.0,
+    params: Number,
+    batch: Count = 1,
+    context: Count = 0,
+    kv_per_token: Byte = 0.0,
+    weight_bytes: Byte = 2.0,
+    *,
+    read_params: Number | None = None,
+    attention: Flop = 0.0,
 ) -> Work:
     """One decode step: ``batch`` sequences gain one token each.
 
     The weights are read once for the whole batch. Each sequence also reads its own cache, which
     no batch shares, so intensity does not grow with the batch without end: its limit is
-    ``2 · params / (context · kv_per_token)``. Attention's own FLOPs, a few per cent at short
-    context, are left out.
+    ``(2 · params + attention) / (context · kv_per_token)`` a sequence.
 
     Args:
         params: parameters that one token uses (for a mixture of experts, the active ones).
@@ -123,46 +210,71 @@ def decode(
         context: tokens already in each sequence's cache.
         kv_per_token: bytes of cache for each token, see `kv_bytes_per_token`.
         weight_bytes: bytes for each stored weight.
+        read_params: parameters that the whole batch reads, ``params`` unless given. In a mixture of
+            experts several sequences use different ones: see `moe_params_touched`.
+        attention: FLOPs of attention over the cache for the whole batch, see
+            `decode_attention_flops`. A few per cent of the rest at short context; at 128k tokens it
+            is 1.3 times the rest for Llama 3.1 405B.
 
     Raises:
-        ValueError: an argument is out of range.
+        ValueError: an argument is out of range, or fewer parameters are read than a token uses.
     """
-    params, weight_bytes = positive("params", params), positive("weight_bytes", weight_bytes)
+    params, weight_bytes = parameters("params", params), positive("weight_bytes", weight_bytes)
     batch, context = count("batch", batch), count("context", context, 0)
     kv_per_token = not_negative("kv_per_token", kv_per_token)
-    return Work(2.0 * params * batch, params * weight_bytes + batch * context * kv_per_token)
+    read = params if read_params is None else parameters("read_params", read_params)
+    if read < params:
+        raise ValueError(
+            f"read_params must be at least params ({params:g}), got {read_params!r}: a step reads "
+            "all that a token uses"
+        )
+    attention = not_negative("attention", attention)
+    return Work(
+        2.0 * params * batch + attention, read * weight_bytes + batch * context * kv_per_token
+    )
 
 
 def prefill(
-    params: float,
-    tokens: int,
-    batch: int = 1,
-    kv_per_token: float = 0.0,
-    weight_bytes: float = 2.0,
+    params: Number,
+    tokens: Number,
+    batch: Count = 1,
+    kv_per_token: Byte = 0.0,
+    weight_bytes: Byte = 2.0,
+    *,
+    attention: Flop = 0.0,
 ) -> Work:
     """Read a prompt of ``tokens`` tokens: one pass over the weights serves all of them.
 
     The cache is written once. Activations are not counted, nor attention scores, which a fused
-    kernel keeps on the chip, nor attention's own FLOPs.
+    kernel keeps on the chip.
+
+    Args:
+        params: parameters that one token uses.
+        tokens: tokens of each prompt.
+        batch: prompts read together.
+        kv_per_token: bytes of cache for each token, see `kv_bytes_per_token`.
+        weight_bytes: bytes for each stored weight.
+        attention: FLOPs of attention, see `prefill_attention_flops`; for an 8B model they are 2.1
+            times the rest at 128k tokens.
 
     Raises:
         ValueError: an argument is out of range.
     """
-    params, weight_bytes = positive("params", params), positive("weight_bytes", weight_bytes)
+    params, weight_bytes = parameters("params", params), positive("weight_bytes", weight_bytes)
     tokens, batch = count("tokens", tokens), count("batch", batch)
     kv_per_token = not_negative("kv_per_token", kv_per_token)
     return Work(
-        2.0 * params * tokens * batch,
+        2.0 * params * tokens * batch + not_negative("attention", attention),
         params * weight_bytes + batch * tokens * kv_per_token,
     )
 
 
 def decode_floor(
-    params: float,
-    bandwidth: float,
-    weight_bytes: float = 2.0,
-    kv_bytes: float = 0.0,
-) -> float:
+    params: Number,
+    bandwidth: BytePerSecond,
+    weight_bytes: Byte = 2.0,
+    kv_bytes: Byte = 0.0,
+) -> Second:
     """Least time, in seconds, for one token at batch 1: all bytes read ÷ bandwidth.
 
     Args:
@@ -174,13 +286,15 @@ def decode_floor(
     Raises:
         ValueError: an argument is out of range.
     """
-    params, weight_bytes = positive("params", params), positive("weight_bytes", weight_bytes)
+    params, weight_bytes = parameters("params", params), positive("weight_bytes", weight_bytes)
     kv_bytes = not_negative("kv_bytes", kv_bytes)
     bandwidth = rate("bandwidth", bandwidth)
     return (params * weight_bytes + kv_bytes) / bandwidth
 
 
-def critical_batch(peak: float, bandwidth: float, weight_bytes: float = 2.0) -> float:
+def critical_batch(
+    peak: FlopPerSecond, bandwidth: BytePerSecond, weight_bytes: Byte = 2.0
+) -> Number:
     """Tokens a weight matrix must serve in one pass to leave the memory-bound side.
 
     The ridge point times half the bytes of a weight, since each weight does two FLOPs a token.
@@ -194,21 +308,55 @@ def critical_batch(peak: float, bandwidth: float, weight_bytes: float = 2.0) -> 
     return peak / bandwidth * weight_bytes / 2.0
 
 
-def decode_attention_intensity(group: int, kv_element_bytes: float = 2.0) -> float:
-    """FLOP/byte of decode attention: ``2 · group / kv_element_bytes``, at any batch.
+def decode_attention_intensity(
+    group: Count, kv_element_bytes: Byte = 2.0, tokens: Count = 1
+) -> FlopPerByte:
+    """FLOP/byte of decode attention: ``2 · group · tokens / kv_element_bytes``, at any batch.
 
-    ``group`` query heads share one KV head (1 for multi-head attention). Each cached element
-    feeds one multiply-add for each of them.
+    Each cached element feeds one multiply-add for each query head that shares it, and for each
+    query token of the pass. What decides is that product, not the batch.
+
+    Args:
+        group: query heads that share a KV head: 1 for multi-head attention.
+        kv_element_bytes: bytes of a cached element.
+        tokens: query tokens of a sequence in one pass; speculative decoding checks several.
 
     Raises:
         ValueError: an argument is out of range.
     """
-    group = count("group", group)
+    group, tokens = count("group", group), count("tokens", tokens)
     kv_element_bytes = positive("kv_element_bytes", kv_element_bytes)
-    return 2.0 * group / kv_element_bytes
+    return 2.0 * group * tokens / kv_element_bytes
 
 
-def training_flops(active_params: float, tokens: float) -> float:
+def mla_decode_attention_intensity(
+    heads: Count, latent: Count, rope: Count, kv_element_bytes: Byte = 2.0, tokens: Count = 1
+) -> FlopPerByte:
+    """FLOP/byte of decode attention under MLA: ``2 · h · t · (2c + r) / ((c + r) · b)``.
+
+    Every head reads one shared vector, as its key with the position's key beside it, and again as
+    its value. With 128 heads that is 242 FLOP/byte in BF16, and twice that with two tokens a pass:
+    the one decode attention that can be compute-bound.
+
+    Args:
+        heads: query heads, h.
+        latent: width of the compressed vector, c.
+        rope: width of the key for positions, r.
+        kv_element_bytes: bytes of a cached element, b.
+        tokens: query tokens of a sequence in one pass, t.
+
+    Raises:
+        ValueError: an argument is out of range.
+
+    Source: DeepSeek-AI, "DeepSeek-V2", 2024, section 2.1.3, with the up-projections absorbed.
+    """
+    heads, latent, rope = count("heads", heads), count("latent", latent), count("rope", rope)
+    tokens = count("tokens", tokens)
+    kv_element_bytes = positive("kv_element_bytes", kv_element_bytes)
+    return 2.0 * heads * tokens * (2 * latent + rope) / ((latent + rope) * kv_element_bytes)
+
+
+def training_flops(active_params: Number, tokens: Number) -> Flop:
     """FLOPs to train on ``tokens`` tokens: 6 · N · D, two forward and four backward.
 
     Attention's quadratic term and recomputation are left out. For a mixture of experts N is the
@@ -219,12 +367,55 @@ def training_flops(active_params: float, tokens: float) -> float:
 
     Source: Kaplan et al., "Scaling Laws for Neural Language Models", 2020, section 2.1.
     """
-    active_params = positive("active_params", active_params)
+    active_params = parameters("active_params", active_params)
     tokens = positive("tokens", tokens)
     return 6.0 * active_params * tokens
 
 
-def training_time(flops: float, peak: float, mfu: float, chips: int = 1) -> float:
+def training_memory(params: Number, ranks: Count = 1, stage: int = 0) -> Byte:
+    """Bytes of a rank for weights, gradients and optimizer under Adam in mixed precision.
+
+    16 bytes a parameter: 2 of BF16 weights, 2 of BF16 gradients, 12 of FP32 weights and two
+    moments. ZeRO divides the optimizer's part among the ranks at stage 1, the gradients too at
+    stage 2, the weights too at stage 3. Activations and buffers come on top.
+
+    Args:
+        params: parameters of the model.
+        ranks: data-parallel ranks, N.
+        stage: of ZeRO, 0 to 3; 0 keeps everything on every rank.
+
+    Raises:
+        ValueError: an argument is out of range.
+
+    Source: Rajbhandari et al., "ZeRO", 2020, section 3.1 and figure 1.
+    """
+    params, ranks = parameters("params", params), count("ranks", ranks)
+    stage = count("stage", stage, 0)
+    if stage > 3:
+        raise ValueError(f"stage must be 0, 1, 2 or 3, got {stage!r}")
+    parts = ((12.0, 1), (2.0, 2), (2.0, 3))  # optimizer, gradients, weights; stage that divides it
+    return params * sum(size / (ranks if stage >= least else 1) for size, least in parts)
+
+
+def pipeline_bubble(stages: Count, micro_batches: Count, interleaved: Count = 1) -> Number:
+    """Share of the ideal step time that a pipeline idles: ``(p − 1) / (v · m)``.
+
+    Args:
+        stages: stages of the pipeline, p.
+        micro_batches: micro-batches in a step, m.
+        interleaved: chunks of the model that each stage holds, v.
+
+    Raises:
+        ValueError: an argument is out of range.
+
+    Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters
+    Using Megatron-LM", 2021, section 2.2.
+    """
+    stages, micro_batches = count("stages", stages), count("micro_batches", micro_batches)
+    return (stages - 1) / (count("interleaved", interleaved) * micro_batches)
+
+
+def training_time(flops: Flop, peak: FlopPerSecond, mfu: Number, chips: Count = 1) -> Second:
     """Seconds to perform ``flops`` on ``chips`` chips at a model FLOPs utilisation.
 
     Raises:
@@ -236,7 +427,7 @@ def training_time(flops: float, peak: float, mfu: float, chips: int = 1) -> floa
     return flops / (peak * mfu * chips)
 
 
-def speculative_tokens(acceptance: float, drafted: int) -> float:
+def speculative_tokens(acceptance: Number, drafted: Count) -> Number:
     """Expected tokens from one pass that checks ``drafted`` tokens: (1 − a^(k+1)) / (1 − a).
 
     The pass always yields one token of its own; the drafted ones count until the first that is
@@ -260,8 +451,8 @@ def speculative_tokens(acceptance: float, drafted: int) -> float:
 
 
 def moe_params_touched(
-    shared: float, routed: float, experts: int, chosen: int, batch: int
-) -> float:
+    shared: Number, routed: Number, experts: Count, chosen: Count, batch: Count
+) -> Number:
     """Parameters of a mixture of experts that one decode step reads, routing taken as uniform.
 
     ``shared + routed · (1 − (1 − k/E)^B)``: more sequences touch more experts, so a batch does
@@ -278,7 +469,7 @@ def moe_params_touched(
         ValueError: an argument is out of range.
     """
     shared = not_negative("shared", shared)
-    routed = positive("routed", routed)
+    routed = parameters("routed", routed)
     experts, chosen = count("experts", experts), count("chosen", chosen)
     batch = count("batch", batch)
     if chosen > experts:
@@ -287,8 +478,8 @@ def moe_params_touched(
 
 
 def tensor_parallel_bytes(
-    batch: int, sequence: int, hidden: int, ranks: int, element_bytes: float = 2.0
-) -> float:
+    batch: Count, sequence: Count, hidden: Count, ranks: Count, element_bytes: Byte = 2.0
+) -> Byte:
     """Bytes each rank sends for one transformer layer in a training step under tensor parallelism.
 
     Two all-reduces forward and two backward of a ``batch · sequence · hidden`` activation:

@@ -17,7 +17,7 @@ import pytest
 from sybil import Example
 
 from wallsite.site.blocks import Block
-from wallsite.site.numbers import NumberError
+from wallsite.site.checked.numbers import NumberError
 
 _ROOT = Path(__file__).parents[2]
 _OPTIONAL = {"torch", "matplotlib"}

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from sybil import Document, Region
 from sybil.typing import Evaluator
 
-from wallsite.site import numbers
 from wallsite.site.blocks import Block, scan
+from wallsite.site.checked import numbers
 
 OUTPUT = "output"
 

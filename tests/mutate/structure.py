@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wallsite.site import numbers
+from wallsite.site.checked import numbers
 
 from .edits import FORMULA, Edit, File, blank, digit
 

@@ -92,8 +92,8 @@ def decode(device: str, params: float, dtype: str) -> None:
 @click.option("--dtype", help="Data type, in the tables that depend on one.")
 def table(name: str, lang: str, devices: tuple[str, ...], dtype: str | None) -> None:
     """Print a table: accelerators, ridge, links, models, energy, sources and more."""
+    from wallsite.render.table import render
     from wallsite.tables import UnknownName
-    from wallsite.tables.render import render
 
     options = {key: value for key, value in {"devices": devices, "dtype": dtype}.items() if value}
     with exit_codes({UnknownName: NO_SUCH_NAME, TypeError: USAGE, ValueError: USAGE}):

@@ -1,7 +1,8 @@
-"""The lesson's figures, drawn from the tables and models, in Chinese or English.
+"""Tools that draw figures, and the figures of the lessons by name.
 
-One module a figure. Each has ``data()``, which computes every number shown and knows no
-language, and ``draw(lang)``, which draws them::
+A lesson keeps one module a figure under ``docs/lessons/<lesson>/figures``. Each has ``data()``,
+which computes every number shown and knows no language, and ``draw(lang)``, which draws them with
+the words of ``texts``. The two figures that the commands draw stay here::
 
     python -m wallsite.figures --out figures --lang en
 """
@@ -9,42 +10,29 @@ language, and ``draw(lang)``, which draws them::
 from __future__ import annotations
 
 import importlib
+import sys
 
+from wallsite import lessons
 from wallsite.figures import style
 from wallsite.figures.drawing import Drawing, Table
-from wallsite.tables.names import unknown
+from wallsite.tables.names import find
 
-__all__ = ["LANGUAGES", "NAMES", "Drawing", "Table", "draw"]
-
-LANGUAGES = ("zh", "en")
-NAMES = (
-    "data-path",
-    "bandwidth-staircase",
-    "models-vs-chips",
-    "roofline",
-    "decode-prefill",
-    "all-reduce-flow",
-    "energy-per-op",
-    "q1-decision-tree",
-    "q2-three-walls",
-    "q3-scaling",
-    "measured-roofline",
-    "measured-scaling",
-)
+__all__ = ["Drawing", "Table", "draw"]
 
 
 def draw(name: str, lang: str) -> Drawing:
-    """Draw a figure by name.
+    """Draw a figure of a lesson by name.
 
     Raises:
         UnknownName: there is no such figure; the message lists near matches.
-        ValueError: the language is not one of `LANGUAGES`.
+        DataError: the figure has no words in that language.
     """
-    if name not in NAMES:
-        raise unknown("figure", name, {known: known for known in NAMES})
-    if lang not in LANGUAGES:
-        raise ValueError(f"lang must be one of {', '.join(LANGUAGES)}, got {lang!r}")
-    module = importlib.import_module(f"wallsite.figures.{name.replace('-', '_')}")
+    paths = lessons.figures()
+    path = find("figure", name, paths, {known: known for known in paths})
+    # A lesson is a package without a name that Python could write: three-walls.figures.roofline.
+    if (root := str(lessons.folder())) not in sys.path:
+        sys.path.append(root)
+    module = importlib.import_module(".".join(path.relative_to(root).with_suffix("").parts))
     with style.context():
         drawing: Drawing = module.draw(lang)
     return drawing

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from wallsite.figures import LANGUAGES, NAMES, draw
+from wallsite import lessons
+from wallsite.figures import draw
 from wallsite.figures.svg import document, themed
 
 
@@ -14,14 +15,12 @@ from wallsite.figures.svg import document, themed
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to fill."
 )
-@click.option("--lang", type=click.Choice(LANGUAGES), required=True, help="Language of the text.")
-@click.option(
-    "--name", "names", type=click.Choice(NAMES), multiple=True, help="Only this one; repeatable."
-)
+@click.option("--lang", required=True, help="Language of the text: zh, en or another.")
+@click.option("--name", "names", multiple=True, help="Only this one; repeatable.")
 def main(out: Path, lang: str, names: tuple[str, ...]) -> None:
     """Write figures as SVG files into a folder."""
     out.mkdir(parents=True, exist_ok=True)
-    for name in names or NAMES:
+    for name in names or lessons.figures():
         drawing = draw(name, lang)
         file = out / f"{name}.{lang}.svg"
         fragment = themed(drawing.figure, title=drawing.title, alt=drawing.alt)

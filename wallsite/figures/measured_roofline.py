@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 
 from wallsite import tables
 from wallsite.figures import labels, style
 from wallsite.figures.drawing import Drawing, Table
-from wallsite.probes.recorded import recorded
+from wallsite.figures.texts import texts
 from wallsite.probes.results import Measurement, Result
 from wallsite.roofline import attainable, ridge_point
 from wallsite.units import format_number
@@ -25,7 +25,6 @@ COLOURS = (style.MEMORY, style.COMPUTE, style.COMM, style.ACCENT)
 MARKERS = {"axpy": "o", "softmax": "s", "gemv": "^", "gemm": "D"}
 ROW = 18.0  # height of a line of the legend
 PLOT = 260.0
-SOCKET = "xeon-8480"
 LONGEST = 50  # letters of a name in the legend
 
 
@@ -64,95 +63,6 @@ class Machine(NamedTuple):
     def cached(self, point: Measurement) -> bool:
         """Whether the operands stay in the cache, so that memory is no roof for the point."""
         return self.cache is not None and point.bytes_counted <= self.cache
-
-
-class Words(NamedTuple):
-    """What the figure says."""
-
-    title: str
-    alt: str
-    caption: str
-    quoted: str
-    hollow: str
-    hollow_short: str
-    x: str
-    y: str
-    measured: str
-    catalog: str
-    ridge: str
-    no_peak: str
-    colon: str
-    comma: str
-    semicolon: str
-    space: str
-    headers: tuple[str, ...]
-
-
-WORDS = {
-    "zh": Words(
-        title="{name}：实测的拐点在 {ridge} FLOP/byte",
-        alt=(
-            "Roofline 图，两轴都是对数刻度：横轴算术强度，纵轴算力。屋顶有：{roofs}。点是在 "
-            "{measured} 上实测的运算。"
-        ),
-        caption=(
-            "实线是实测（{measured}）：带宽取 add 与 triad 中快的，峰值取矩阵乘。点是实测的运算。"
-        ),
-        quoted="虚线取自规格表（{quoted}）。",
-        hollow="空心的点，操作数全放得进末级缓存，所以可以高过内存那条斜线。",
-        hollow_short="空心：在缓存里",
-        x="算术强度（FLOP/byte）",
-        y="算力（GFLOP/s）",
-        measured="{day} 实测",
-        catalog="规格表",
-        ridge="拐点",
-        no_peak="没有公布 {dtype} 峰值",
-        colon="：",
-        comma="，",
-        semicolon="；",
-        space="",
-        headers=("名称", "类型", "算术强度（FLOP/byte）", "GB/s", "GFLOP/s"),
-    ),
-    "en": Words(
-        title="{name}: the measured ridge point lies at {ridge} FLOP/byte",
-        alt=(
-            "A roofline plot, both axes logarithmic: performance over arithmetic intensity. Its "
-            "roofs: {roofs}. The points are operations measured on {measured}."
-        ),
-        caption=(
-            "Solid roofs are measured ({measured}): bandwidth by add or triad, peak by a matrix "
-            "product. The points are measured operations."
-        ),
-        quoted="Dashed roofs are specifications ({quoted}).",
-        hollow=(
-            "The operands of a hollow point fit in the last-level cache, so it may lie above the "
-            "slope of memory."
-        ),
-        hollow_short="hollow: in a cache",
-        x="Arithmetic intensity (FLOP/byte)",
-        y="Performance (GFLOP/s)",
-        measured="measured {day}",
-        catalog="specification",
-        ridge="ridge point",
-        no_peak="no {dtype} peak published",
-        colon=": ",
-        comma=", ",
-        semicolon="; ",
-        space=" ",
-        headers=("Name", "Type", "Intensity (FLOP/byte)", "GB/s", "GFLOP/s"),
-    ),
-}
-
-
-def data() -> tuple[list[Result], list[str]]:
-    """Read one recorded machine through each library; beside it, the bandwidth of a socket."""
-    results = recorded()
-    return [results["xeon-numpy"], results["xeon-torch"]], [SOCKET]
-
-
-def draw(lang: str) -> Drawing:
-    """Draw the recorded machine."""
-    return compose(*data(), lang)
 
 
 def machines(
@@ -224,7 +134,7 @@ def compose(
     Raises:
         ValueError, NotMeasured, UnknownName: as `machines`.
     """
-    found, words = machines(results, devices, dtype), WORDS[lang]
+    found, words = machines(results, devices, dtype), texts(__file__, lang)
     points = [point for machine in found for point in machine.points]
     kernels = [name for name in MARKERS if any(point.kernel == name for point in points)]
     legend = ROW * (3 * len(found) + bool(kernels))
@@ -261,7 +171,7 @@ def compose(
     )
 
 
-def _described(machine: Machine, words: Words) -> tuple[str, str]:
+def _described(machine: Machine, words: Any) -> tuple[str, str]:
     """Its rates, and its ridge point or why it has none."""
     rates = labels.bandwidth(machine.bandwidth)
     if machine.peak is None or machine.ridge is None:
@@ -296,9 +206,7 @@ def _row(
     return (name, dtype, *("" if x is None else labels.significant(x) for x in numbers))
 
 
-def _scales(
-    ax: Axes, found: Sequence[Machine], points: Sequence[Measurement], words: Words
-) -> None:
+def _scales(ax: Axes, found: Sequence[Machine], points: Sequence[Measurement], words: Any) -> None:
     """Set the axes so that every roof bends inside them and every point lies inside."""
     ridges = [machine.ridge for machine in found if machine.ridge]
     rates = [x.performance for x in points] + [m.peak for m in found if m.peak]
@@ -358,7 +266,7 @@ def _mark(ax: Axes, x: float, y: float, kernel: str, colour: str, hollow: bool) 
 
 
 def _legend(
-    ax: Axes, found: Sequence[Machine], kernels: Sequence[str], words: Words, hollow: str
+    ax: Axes, found: Sequence[Machine], kernels: Sequence[str], words: Any, hollow: str
 ) -> None:
     """List the roofs and the kinds of points below the plot, where nothing can cover them."""
     rows = 3 * len(found) + bool(kernels)

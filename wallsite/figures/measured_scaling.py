@@ -4,93 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from wallsite.figures import labels, style
 from wallsite.figures.drawing import Drawing, Table
-from wallsite.probes import recorded
+from wallsite.figures.texts import texts
 from wallsite.probes.scaling import (
     CONFIDENCE,
     Estimate,
     Fit,
     Step,
-    fit,
     predict,
     ranks_to_show,
     turning_point,
 )
 from wallsite.units import format_number
-
-
-class Words(NamedTuple):
-    """What the figure says."""
-
-    title: str
-    title_without_end: str
-    alt: str
-    turns: str
-    never: str
-    caption: str
-    x: str
-    y: str
-    turning: str
-    ideal: str
-    headers: tuple[str, ...]
-
-
-WORDS = {
-    "zh": Words(
-        title="按实测的 α 和 β，{turning} 个 rank 时一步最快",
-        title_without_end="按实测的 α 和 β，加多少 rank 都还在变快",
-        alt=(
-            "横轴是 rank 数，纵轴是一步的时间，都是对数刻度。单个 rank 一步 {first} 秒，最低 "
-            "{least} 秒，{end}。虚线是通信不花时间的 C/N。"
-        ),
-        turns="{turning} 个 rank 时掉头向上",
-        never="一直不掉头",
-        caption=(
-            "T(N) = C/N + 2(N−1)/N·S/β + 2(N−1)·α，不计重叠。α = {latency}，β = {bandwidth}，由 "
-            "{ranks} 个 rank 的实测 all-reduce 拟合；色带是 {confidence} 置信范围。"
-            "C = {compute} 秒，S = {size}，是给定的。"
-        ),
-        x="rank 数 N",
-        y="一步的时间（秒）",
-        turning="最快：{turning}",
-        ideal="C/N",
-        headers=("rank 数", "一步（秒）", "下界（秒）", "上界（秒）", "扩展效率"),
-    ),
-    "en": Words(
-        title="By the measured α and β, a step is shortest on {turning} ranks",
-        title_without_end="By the measured α and β, every added rank still helps",
-        alt=(
-            "Time of a step over the number of ranks, both axes logarithmic. A step takes {first} "
-            "s on one rank and {least} s at best, and {end}. A dashed line shows C/N, as if "
-            "communication took no time."
-        ),
-        turns="turns up at {turning} ranks",
-        never="never turns up",
-        caption=(
-            "T(N) = C/N + 2(N−1)/N·S/β + 2(N−1)·α, nothing overlapped. α = {latency} and β = "
-            "{bandwidth} are fitted to measured all-reduces among {ranks} ranks; the band is their "
-            "{confidence} confidence range. C = {compute} s and S = {size} are given."
-        ),
-        x="ranks, N",
-        y="Time of a step (s)",
-        turning="shortest: {turning}",
-        ideal="C/N",
-        headers=("Ranks", "Step (s)", "Low (s)", "High (s)", "Efficiency"),
-    ),
-}
-
-
-def data() -> tuple[Fit, float, float]:
-    """Fit two recorded ranks of one machine; with the compute, s, and bytes of an example."""
-    return fit(recorded()["xeon-gloo"]), 1.0, 100e6
-
-
-def draw(lang: str) -> Drawing:
-    """Draw the recorded ranks."""
-    return compose(*data(), lang)
 
 
 def compose(fitted: Fit, compute: float, size: float, lang: str) -> Drawing:
@@ -107,7 +34,7 @@ def compose(fitted: Fit, compute: float, size: float, lang: str) -> Drawing:
     Raises:
         ValueError: an argument is out of range.
     """
-    words, turning = WORDS[lang], turning_point(fitted, compute, size)
+    words, turning = texts(__file__, lang), turning_point(fitted, compute, size)
     shown = ranks_to_show(turning.value)
     between = {round(n * 2 ** (part / 4)) for n in shown[:-1] for part in range(4)}
     steps = predict(fitted, compute, size, sorted({*shown, *between}))

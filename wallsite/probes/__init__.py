@@ -28,7 +28,6 @@ from wallsite.probes.hardware import (
     machine,
 )
 from wallsite.probes.plan import ArrayPlan, plan_arrays
-from wallsite.probes.recorded import recorded
 from wallsite.probes.results import Environment, Measurement, Result
 from wallsite.probes.suite import PROBES, measure
 from wallsite.probes.timing import Samples, sample
@@ -55,6 +54,5 @@ __all__ = [
     "machine",
     "measure",
     "plan_arrays",
-    "recorded",
     "sample",
 ]

@@ -191,7 +191,7 @@ def predict(fitted: Fit, compute: float, size: float, ranks: Sequence[int]) -> t
 
         def efficiency(latency: float, bandwidth: float) -> float:
             many = seconds(latency, bandwidth)
-            return collectives.scaling_efficiency(compute, many, number)
+            return collectives.strong_scaling_efficiency(compute, many, number)
 
         return Step(number, fitted.between(seconds), fitted.between(efficiency))
 

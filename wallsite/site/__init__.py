@@ -2,5 +2,5 @@
 
 `wallsite.site.extension` renders checked numbers, tables, figures, snippets, formulas and
 glossary terms, and needs only Python-Markdown. `wallsite.site.hook` is what MkDocs loads: it
-builds the second language beside the first and hands over to `wallsite.site.build`.
+builds the second language beside the first and hands over to `wallsite.site.build.run`.
 """

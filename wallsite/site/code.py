@@ -8,10 +8,10 @@ from xml.etree import ElementTree as ET
 from markdown import Markdown
 from pymdownx.superfences import highlight_validator
 
+from wallsite.site.build.painter import DrawingError, Drawn
 from wallsite.site.figures import figure
 from wallsite.site.html import NOT_SEARCHED
 from wallsite.site.page import Page
-from wallsite.site.painter import DrawingError, Drawn
 
 
 def register(md: Markdown, page: Page) -> None:

@@ -14,12 +14,14 @@ from pymdownx.blocks import BlocksExtension, BlocksProcessor
 from pymdownx.blocks.block import Block, type_any
 
 from wallsite import tables
-from wallsite.site import figures, prose, provenance
+from wallsite.render import export
+from wallsite.render.table import Cell, RenderedTable, render
+from wallsite.site import figures, provenance
+from wallsite.site.build.painter import DrawingError
+from wallsite.site.checked import inline
 from wallsite.site.errors import PageError
 from wallsite.site.html import NOT_SEARCHED, data_table, put, rows, scrollable
 from wallsite.site.page import Page
-from wallsite.site.painter import DrawingError
-from wallsite.tables import export, render
 from wallsite.tables.names import find
 
 
@@ -98,10 +100,10 @@ class _Table(_Directive):
     NAME = "table"
     OPTIONS = dict.fromkeys(("devices", "vendor", "tier", "dtype"), (None, type_any))
 
-    def table(self) -> render.RenderedTable:
+    def table(self) -> RenderedTable:
         options = {k: v for k, v in self.options.items() if k in self.OPTIONS and v is not None}
         try:
-            return render.render(self.argument, self.page.language, **options)
+            return render(self.argument, self.page.language, **options)
         except (tables.UnknownName, TypeError, ValueError) as error:
             raise self.error(error) from None
 
@@ -124,9 +126,9 @@ class _Table(_Directive):
             fold.append(self._sources(table.sources))
         return frame
 
-    def cell(self, cell: render.Cell) -> str | ET.Element:
+    def cell(self, cell: Cell) -> str | ET.Element:
         if cell.basis:
-            return prose.number(cell.text, cell.basis, self.page)
+            return inline.number(cell.text, cell.basis, self.page)
         if cell.href:
             link = ET.Element("a", href=cell.href)
             link.text = AtomicString(cell.text)

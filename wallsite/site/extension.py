@@ -16,7 +16,8 @@ from markdown import Extension, Markdown
 from markdown.postprocessors import Postprocessor
 from markdown.preprocessors import Preprocessor
 
-from wallsite.site import blocks, code, directives, glossary, maths, numerals, prose, provenance
+from wallsite.site import blocks, code, directives, glossary, maths, provenance
+from wallsite.site.checked import inline, numerals
 from wallsite.site.errors import Source
 from wallsite.site.page import Page
 
@@ -50,7 +51,7 @@ class WallsiteExtension(Extension):  # type: ignore[misc]
         md.preprocessors.register(_Reader(md, page), "wallsite-source", 100)
         numerals.register(md, page)
         code.register(md, page)
-        prose.register(md, page)
+        inline.register(md, page)
         maths.register(md, page)
         glossary.register(md, page)
         directives.register(md, page)

@@ -7,9 +7,9 @@ from xml.etree import ElementTree as ET
 from markdown import Markdown
 from markdown.util import AtomicString
 
+from wallsite.site.build.painter import Drawn
 from wallsite.site.html import NOT_SEARCHED, data_table, rows, scrollable
 from wallsite.site.page import Page
-from wallsite.site.painter import Drawn
 
 _NUMBERS = {"zh": "图中的数", "en": "The numbers behind it"}
 

@@ -1,4 +1,4 @@
-"""What MkDocs loads as a hook: nothing but the way to `wallsite.site.build`.
+"""What MkDocs loads as a hook: nothing but the way to `wallsite.site.build.run`.
 
 MkDocs keeps a hook for as long as it runs. Under ``mkdocs serve`` everything else of this package
 has to be imported afresh for each build, or pages would show what it said before it was edited.
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page
 
-    from wallsite.site.beside import Beside
-    from wallsite.site.build import Build
+    from wallsite.site.build.beside import Beside
+    from wallsite.site.build.run import Build
 
 _build: Build
 _others: dict[str, Beside] = {}
@@ -31,7 +31,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     global _build  # noqa: PLW0603
     for name in [name for name in sys.modules if name.split(".")[0] == "wallsite"]:
         del sys.modules[name]
-    _build = importlib.import_module("wallsite.site.build").Build(config, _others)
+    _build = importlib.import_module("wallsite.site.build.run").Build(config, _others)
     return config
 
 

@@ -11,11 +11,12 @@ from markdown.treeprocessors import Treeprocessor
 from markdown.util import AtomicString
 from math_core import LatexError, LatexToMathML
 
-from wallsite.site import numbers, prose, provenance
-from wallsite.site.expressions import Result
+from wallsite.render.words import Basis
+from wallsite.site import provenance
+from wallsite.site.checked import inline, numbers
+from wallsite.site.checked.expressions import Result
 from wallsite.site.html import NOT_SEARCHED
 from wallsite.site.page import Page
-from wallsite.tables.provenance import Basis
 
 _Checked = tuple[numbers.Checked, Result]
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -57,7 +58,7 @@ class _Formulas(Treeprocessor):  # type: ignore[misc]
 
     def _number(self, match: re.Match[str], checked: list[_Checked]) -> str:
         found = numbers.find(match.string[match.start() :])[0]  # its unit may follow
-        checked.append((found, prose.check(found, self.page, near=match[0])))
+        checked.append((found, inline.check(found, self.page, near=match[0])))
         return _latex(found.shown)
 
 
@@ -66,11 +67,12 @@ def _basis(checked: list[_Checked]) -> Basis:
     kinds = {result.kind for _, result in checked}
     kind = "rumour" if "rumour" in kinds else kinds.pop() if len(kinds) == 1 else "derived"
     inputs = {item.key: item for _, result in checked for item in result.inputs}
-    computed = tuple(
+    computed = [
         f"{_plain(found.shown)} {found.beyond}".rstrip() + f" = {found.expression}"
         for found, _ in checked
-    )
-    return Basis(checked[-1][1].value, kind, tuple(inputs.values()), computed)
+    ]
+    computed += dict.fromkeys(line for _, result in checked for line in result.defined)
+    return Basis(checked[-1][1].value, kind, tuple(inputs.values()), tuple(computed))
 
 
 def _plain(shown: str) -> str:

@@ -6,10 +6,10 @@ import posixpath
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from wallsite.render.facts import Statement
 from wallsite.site import blocks
+from wallsite.site.build.painter import Painter, shared
 from wallsite.site.errors import PageError, Source
-from wallsite.site.painter import Painter, shared
-from wallsite.tables.facts import Statement
 
 
 @dataclass

@@ -14,11 +14,11 @@ from markdown.treeprocessors import Treeprocessor
 from markdown.util import AtomicString
 
 from wallsite import tables
+from wallsite.render.facts import Statement
+from wallsite.render.words import KINDS, Basis, citation, quantity, summary
 from wallsite.site.html import NOT_SEARCHED
 from wallsite.site.page import Page
 from wallsite.tables import Value
-from wallsite.tables.facts import Statement
-from wallsite.tables.provenance import KINDS, Basis, citation, quantity, summary
 
 _WORDS = {
     "zh": {

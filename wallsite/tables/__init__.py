@@ -19,12 +19,22 @@ from types import MappingProxyType
 from wallsite.tables import load
 from wallsite.tables.entry import DataError
 from wallsite.tables.names import UnknownName, find
-from wallsite.tables.schema import Accelerator, Cluster, Link, Model, Source, Term, Value
+from wallsite.tables.schema import (
+    Accelerator,
+    Cluster,
+    Definition,
+    Link,
+    Model,
+    Source,
+    Term,
+    Value,
+)
 
 __all__ = [
     "Accelerator",
     "Cluster",
     "DataError",
+    "Definition",
     "Link",
     "Model",
     "Source",
@@ -42,8 +52,6 @@ __all__ = [
     "links",
     "model",
     "models",
-    "quantities",
-    "quantity",
     "source",
     "sources",
 ]
@@ -94,15 +102,6 @@ def energy(name: str) -> Value:
     return find("energy", name, energies(), {key.casefold(): key for key in energies()})
 
 
-def quantity(name: str) -> Value:
-    """Look up a number that belongs to a page: an assumption or a published measurement.
-
-    Raises:
-        UnknownName: no such quantity; the message lists near matches.
-    """
-    return find("quantity", name, quantities(), {key.casefold(): key for key in quantities()})
-
-
 def source(name: str) -> Source:
     """Look up a document by its id.
 
@@ -146,12 +145,6 @@ def energies() -> Mapping[str, Value]:
     """Energy of one operation or one 64-bit access, by id."""
     file = "energy.toml"
     return MappingProxyType(load.read_energies(load.text(file), file, sources()))
-
-
-@cache
-def quantities() -> Mapping[str, Value]:
-    """The pages' own numbers by id, from every file of ``quantities/``."""
-    return MappingProxyType(load.read_quantities(load.texts("quantities"), sources()))
 
 
 @cache

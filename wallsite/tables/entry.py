@@ -166,6 +166,7 @@ class Entry:
         """Read the whole entry as a value."""
         name = self._unit("unit", dimension)
         value = Value(
+            key=".".join(part for part in (self.name, self.within) if part),
             value=self._number("value"),
             unit=name,
             kind=self.text("kind", KINDS),
@@ -224,9 +225,12 @@ class Entry:
         if not isinstance(rivals, list) or not rivals:
             self.fail(field, f"expected a list of values, found {shown(rivals)}")
         within = f"{self.within}.{field}".lstrip(".")
+        owner = ".".join(part for part in (self.name, self.within) if part)
         values = tuple(
-            Entry(self.file, self.name, rival, self.sources, within).as_value(dimension)
-            for rival in rivals
+            Entry(self.file, self.name, rival, self.sources, within)
+            .as_value(dimension)
+            ._replace(key=f"{owner}/{number}")
+            for number, rival in enumerate(rivals, start=1)
         )
         if any(value.alternatives for value in values):
             self.fail(field, "an alternative has no alternatives of its own")

@@ -19,7 +19,17 @@ from typing import Any, TypeVar
 
 from wallsite.tables.entry import DataError, Entry, hint
 from wallsite.tables.names import spelling
-from wallsite.tables.schema import DTYPES, Accelerator, Cluster, Link, Model, Source, Term, Value
+from wallsite.tables.schema import (
+    DTYPES,
+    Accelerator,
+    Cluster,
+    Definition,
+    Link,
+    Model,
+    Source,
+    Term,
+    Value,
+)
 
 T = TypeVar("T")
 Named = TypeVar("Named", Accelerator, Cluster, Link, Model, Term)
@@ -30,32 +40,35 @@ COUNTED_PER = ("GPU", "NPU", "chip", "card", "slot", "port", "adapter", "node")
 SOURCE_KINDS = ("datasheet", "whitepaper", "page", "press", "docs", "paper", "code", "site")
 SEEN = ("read", "quoted", "listed")
 
-PEAKS = tuple(dtype for dtype in DTYPES if dtype != "bf16")  # bf16 answers with fp16's value
-SPARSE = tuple(f"{dtype}_sparse" for dtype in PEAKS)
+SPARSE = tuple(f"{dtype}_sparse" for dtype in DTYPES)
 SHAPE = ("layers", "hidden", "heads", "kv_heads", "head_dim")  # whole numbers
 # An id is also an anchor on a page, and typed by hand in expressions.
-_ID = re.compile(r"[a-z0-9]+(?:[-.][a-z0-9]+)*")
+_ID = re.compile(r"[a-z0-9]+(?:[-.][a-z0-9]+)*"), "an id is lower case, such as h100-sxm"
+# A quantity is a name of Python's, since expressions use it as it stands.
+_QUANTITY = (
+    re.compile(r"(?:[a-z]\w*\.)?[A-Za-z]\w*", re.ASCII),
+    "a quantity is named as in Python, such as q3.alpha or step_time",
+)
 
 
 def text(file: str) -> str:
     """Text of one data file."""
     from importlib.resources import files  # noqa: PLC0415 (importing wallsite.tables reads nothing)
 
-    data = files("wallsite.tables").joinpath("data", file).read_bytes()
+    return decoded(files("wallsite.tables").joinpath("data", file).read_bytes(), file)
+
+
+def decoded(data: bytes, file: str) -> str:
+    """Read the bytes of a data file as text.
+
+    Raises:
+        DataError: they are not UTF-8.
+    """
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(f"{file}: line {line} is not UTF-8") from None
-
-
-def texts(folder: str) -> dict[str, str]:
-    """Text of every TOML file of a data folder, in the order of their names."""
-    from importlib.resources import files  # noqa: PLC0415
-
-    found = files("wallsite.tables").joinpath("data", folder)
-    names = sorted(item.name for item in found.iterdir() if item.name.endswith(".toml"))
-    return {f"{folder}/{name}": text(f"{folder}/{name}") for name in names}
 
 
 def read_sources(text: str, file: str) -> dict[str, Source]:
@@ -108,7 +121,7 @@ def read_accelerators(
         values = {
             "capacity": entry.optional_value("capacity", "byte"),
             "bandwidth": entry.optional_value("bandwidth", "byte/s"),
-            **{dtype: entry.optional_value(dtype, "FLOP/s") for dtype in PEAKS},
+            **{dtype: entry.optional_value(dtype, "FLOP/s") for dtype in DTYPES},
             **{dtype: entry.optional_value(dtype, "FLOP/s", dense=False) for dtype in SPARSE},
             "power": entry.optional_value("power", "W"),
         }
@@ -116,6 +129,10 @@ def read_accelerators(
         for dtype in lacks:
             if values.get(dtype):
                 entry.fail("lacks", f"{dtype!r} has a value of its own")
+        if values["bf16"] and values["fp16"]:
+            entry.fail("bf16", "and fp16 run at one rate: keep the value under fp16")
+        if values["bf16"] and "fp16" not in lacks:
+            entry.fail("bf16", "stands alone only where the device lacks fp16")
         link, network = entry.link("link", links), entry.link("network", links)
         if link and link.tier == "scale-out":
             entry.fail("link", f"{link.id!r} is scale-out: that is the network")
@@ -212,12 +229,17 @@ def read_energies(text: str, file: str, sources: Mapping[str, Source]) -> dict[s
     return _read(text, file, sources, lambda entry: _labelled(entry, "J"))
 
 
-def read_quantities(texts: Mapping[str, str], sources: Mapping[str, Source]) -> dict[str, Value]:
-    """Read every file of ``quantities/``; an id may stand in one of them only."""
-    quantities: dict[str, Value] = {}
+def read_quantities(
+    texts: Mapping[str, str], sources: Mapping[str, Source]
+) -> dict[str, Value | Definition]:
+    """Read every file of quantities; an id may stand in one of them only.
+
+    An entry with ``is`` is derived from others; any other is assumed or quoted.
+    """
+    quantities: dict[str, Value | Definition] = {}
     home: dict[str, str] = {}
     for file, text in texts.items():
-        for name, value in _read(text, file, sources, _labelled).items():
+        for name, value in _read(text, file, sources, _quantity, _QUANTITY).items():
             if name in home:
                 raise DataError(f"{file}: [{name}]: stands in {home[name]} already")
             home[name] = file
@@ -243,25 +265,51 @@ def spellings(things: Mapping[str, Accelerator | Cluster | Link | Model]) -> dic
 
 
 def _read(
-    text: str, file: str, sources: Mapping[str, Source], build: Callable[[Entry], T]
+    text: str,
+    file: str,
+    sources: Mapping[str, Source],
+    build: Callable[[Entry], T],
+    form: tuple[re.Pattern[str], str] = _ID,
 ) -> dict[str, T]:
     things = {}
-    for name, fields in _parsed(text, file).items():
-        if not _ID.fullmatch(name):
-            raise DataError(f"{file}: [{name!r}]: an id is lower case, such as h100-sxm")
+    for name, fields in parsed(text, file).items():
+        if not form[0].fullmatch(name):
+            raise DataError(f"{file}: [{name!r}]: {form[1]}")
         entry = Entry(file, name, fields, sources)
         things[name] = build(entry)
         entry.close()
     return things
 
 
-def _parsed(text: str, file: str) -> dict[str, Any]:
+def parsed(text: str, file: str) -> dict[str, Any]:
+    """Read TOML.
+
+    Raises:
+        DataError: it is not TOML.
+    """
     import tomllib  # noqa: PLC0415 (importing wallsite.tables reads nothing)
 
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{file}: {error}") from None
+
+
+def _quantity(entry: Entry) -> Value | Definition:
+    if "is" not in entry.left:
+        return _labelled(entry)
+    args = entry.strings("args")
+    for argument in args:
+        if not argument.isidentifier() or args.count(argument) > 1:
+            entry.fail("args", f"{argument!r} is no name of its own")
+    return Definition(
+        id=entry.name,
+        args=args,
+        text=entry.text("is"),
+        symbol=entry.optional_text("symbol") or "",
+        note=entry.optional_both("note"),
+        file=entry.file,
+    )
 
 
 def _labelled(entry: Entry, dimension: str = "") -> Value:

@@ -22,6 +22,8 @@ NO_TEXT: Text = MappingProxyType({})
 KINDS = ("vendor", "paper", "third-party", "measured", "derived", "assumed", "rumour")
 """What sort of statement a value is."""
 
+_TWINS = {"fp16": "bf16", "bf16": "fp16"}  # one rate unless the hardware lacks one of them
+
 PER = ("direction", "both", "undeclared")
 """What a link's bandwidth counts: one way, both added up, or its vendor does not say."""
 
@@ -44,6 +46,7 @@ class Value(NamedTuple):
         label: what the number is, for a quantity or an energy.
         alternatives: values other sources give for the same thing.
         dense: False for a peak that counts operations skipped by structured sparsity.
+        key: names it among all values: ``h100-sxm.bandwidth``; ``/1`` follows for its first rival.
     """
 
     value: float
@@ -56,6 +59,7 @@ class Value(NamedTuple):
     label: Text = NO_TEXT
     alternatives: tuple[Value, ...] = ()
     dense: bool = True
+    key: str = ""
 
     @property
     def si(self) -> float:
@@ -66,6 +70,31 @@ class Value(NamedTuple):
         """
         number = self.value * scale(self.unit)
         return number if self.per in {None, "direction"} else BothDirections(number)
+
+
+class Definition(NamedTuple):
+    """A quantity derived from others, defined once for every page and language.
+
+    Attributes:
+        id: what expressions call it.
+        args: names of its arguments; none for a plain number.
+        text: the expression, over the tables, the models, other quantities and its arguments.
+        symbol: what formulas call it, such as ``T(N)``.
+        note: a caveat, in both languages.
+        file: where it stands, for messages.
+    """
+
+    id: str
+    args: tuple[str, ...]
+    text: str
+    symbol: str
+    note: Text
+    file: str
+
+    @property
+    def call(self) -> str:
+        """The definition's left side: ``step(N)``."""
+        return f"{self.id}({', '.join(self.args)})" if self.args else self.id
 
 
 class Source(NamedTuple):
@@ -160,6 +189,11 @@ class Accelerator(NamedTuple):
         return self.fields.get("power")
 
     @property
+    def sixteen_bit(self) -> str | None:
+        """The 16-bit type that `peak` answers for: fp16, or bf16 where there is no fp16."""
+        return next((dtype for dtype in ("fp16", "bf16") if self._peak(dtype)), None)
+
+    @property
     def dtypes(self) -> tuple[str, ...]:
         """The types `peak` answers for."""
         return tuple(dtype for dtype in DTYPES if self._peak(dtype))
@@ -167,8 +201,9 @@ class Accelerator(NamedTuple):
     def peak(self, dtype: str) -> Value:
         """Peak rate for a type: dense, tensor or matrix unit where it has one.
 
-        fp16 and bf16 accumulate in fp32 and run at the same rate, so one value answers for both
-        unless the device lacks one of them. Figures that count sparsity are never returned.
+        fp16 and bf16 accumulate in fp32 and run at the same rate, so the value of either answers
+        for both unless the device lacks one of them. Figures that count sparsity are never
+        returned.
 
         Raises:
             UnknownName: no such type, or no such figure for this device.
@@ -188,7 +223,7 @@ class Accelerator(NamedTuple):
     def _peak(self, dtype: str) -> Value | None:
         if dtype in self.lacks or dtype not in DTYPES:
             return None
-        return self.fields.get("fp16" if dtype == "bf16" else dtype)
+        return self.fields.get(dtype) or self.fields.get(_TWINS.get(dtype, dtype))
 
 
 class Cluster(NamedTuple):
@@ -306,5 +341,6 @@ def _doubled(value: Value) -> Value:
         value=int(twice) if twice == int(twice) else twice,  # 2 × 31.5 reads 63
         kind="derived",
         per="both",
+        key=f"{value.key}.both",
         alternatives=tuple(_doubled(other) for other in value.alternatives),
     )

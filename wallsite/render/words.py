@@ -1,0 +1,116 @@
+"""Saying in words, in either language, what a value is and where it comes from."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from wallsite.render.facts import Statement
+from wallsite.tables.schema import Source, Value
+from wallsite.units import scale, unit
+
+KINDS = {
+    "zh": {
+        "vendor": "厂商标称",
+        "paper": "论文",
+        "third-party": "第三方",
+        "measured": "实测",
+        "derived": "推导",
+        "assumed": "假设",
+        "rumour": "传闻",
+    },
+    "en": {
+        "vendor": "vendor",
+        "paper": "paper",
+        "third-party": "third party",
+        "measured": "measured",
+        "derived": "derived",
+        "assumed": "assumed",
+        "rumour": "rumor",
+    },
+}
+
+DIRECTIONS = {
+    "zh": {"direction": "单向", "both": "双向合计", "undeclared": "方向未写明"},
+    "en": {"direction": "one way", "both": "both ways", "undeclared": "direction not stated"},
+}
+
+# A count from a million up is read in words, and the two languages group digits differently.
+_COUNTS = {
+    "zh": ((1e12, " 万亿"), (1e8, " 亿"), (1e4, " 万")),
+    "en": ((1e12, " trillion"), (1e9, " billion"), (1e6, " million")),
+}
+
+_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def number(value: Value, language: str) -> str:
+    """Write a value's number with the digits of its data file; large counts in words."""
+    if unit(value.unit).dimension == "1" and abs(value.si) >= 1e6:
+        size, word = next(pair for pair in _COUNTS[language] if abs(value.si) >= pair[0])
+        return f"{value.si / size:.10g}{word}"
+    if abs(value.value) >= 1e12:
+        digits, exponent = f"{value.value:.10e}".split("e")
+        return f"{float(digits):.10g} × 10{exponent.lstrip('+').translate(_SUPERSCRIPT)}"
+    if abs(value.value) >= 1e3:
+        return f"{value.value:,.10g}"
+    return str(value.value)
+
+
+def converted(value: Value, name: str, language: str) -> str:
+    """Write a value in the unit of a table's column, to four digits if it has to be converted."""
+    if value.unit == name:
+        return number(value, language)
+    return f"{value.si / scale(name):,.4g}"
+
+
+def quantity(value: Value, language: str) -> str:
+    """Write a value with its unit and, for a link, its direction."""
+    digits = number(value, language)
+    counted = digits[-1].isalpha()  # the word already says the size that the unit stands for
+    name = "" if counted and value.unit not in {"tokens", "token"} else value.unit
+    words = f"{digits}{'' if name in {'%', '×'} else ' '}{name}".rstrip()
+    if value.per:
+        words += f"{'，' if language == 'zh' else ', '}{DIRECTIONS[language][value.per]}"
+    return words
+
+
+def citation(source: Source) -> str:
+    """Name a document: publisher, title and date."""
+    return f"{source.publisher}, {source.title} ({source.date})"
+
+
+class Basis(NamedTuple):
+    """What a number that somebody reads rests on.
+
+    Attributes:
+        value: the number in SI base units.
+        kind: the kind of statement it makes, see `wallsite.tables.schema.KINDS`.
+        inputs: what it was computed from, or the one fact that it quotes.
+        computed: how, a line for each result; nothing where a fact is quoted as it stands.
+    """
+
+    value: float
+    kind: str
+    inputs: tuple[Statement, ...]
+    computed: tuple[str, ...] = ()
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Ids of all documents that its inputs cite."""
+        values = (value for item in self.inputs for value in (item.value, *item.rivals))
+        return tuple(dict.fromkeys(name for value in values for name in value.sources))
+
+
+def summary(basis: Basis, language: str) -> str:
+    """Say briefly what a number rests on: its kind, how it is computed, and each input, by lines.
+
+    Rivals of an input follow it: ``B200 (HGX) memory bandwidth: 7.7 TB/s / 8.0 TB/s``. What an
+    input is goes without saying where the number just quotes it.
+    """
+    lines = [KINDS[language][basis.kind], *basis.computed]
+    colon = "：" if language == "zh" else ": "
+    for item in basis.inputs:
+        label = f"{item.fact.label(language)}{colon}" if basis.computed else ""
+        values = (quantity(value, language) for value in (item.value, *item.rivals))
+        lines.append(label + " / ".join(values))
+    return "\n".join(lines)

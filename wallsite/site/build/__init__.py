@@ -1,0 +1,1 @@
+"""A build of the whole site by MkDocs: both languages, figures, notebooks and downloads."""
