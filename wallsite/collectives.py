@@ -224,6 +224,7 @@ def hierarchical_all_reduce(
     Raises:
         ValueError: an argument is out of range.
     """
+    nodes, per_node = count("nodes", nodes), count("per_node", per_node)
     inside, across = _tiers(size, nodes, per_node, inner_bandwidth, outer_bandwidth)
     return max(inside, across) + _latencies(nodes, per_node, inner_latency, outer_latency)
 
@@ -245,6 +246,7 @@ def stepwise_all_reduce(
     Raises:
         ValueError: an argument is out of range.
     """
+    nodes, per_node = count("nodes", nodes), count("per_node", per_node)
     inside, across = _tiers(size, nodes, per_node, inner_bandwidth, outer_bandwidth)
     return inside + across + _latencies(nodes, per_node, inner_latency, outer_latency)
 
@@ -254,7 +256,6 @@ def _tiers(
 ) -> tuple[float, float]:
     """Seconds that the bytes take inside, and across, without latency."""
     size = message("size", size)
-    nodes, per_node = count("nodes", nodes), count("per_node", per_node)
     inner_bandwidth = one_way("inner_bandwidth", inner_bandwidth)
     outer_bandwidth = one_way("outer_bandwidth", outer_bandwidth)
     inside = _ring(size, per_node, inner_bandwidth, 0.0)
@@ -453,7 +454,7 @@ def turning_point(
     return max(1.0, math.sqrt(gain / (2 * buckets * latency)))
 
 
-def best_ranks(step: Callable[[int], float], most: int) -> Count:
+def best_ranks(step: Callable[[int], float], most: Count) -> Count:
     """Ranks, from 1 to ``most``, at which a step is shortest: the fewest, where several tie.
 
     For curves without a closed form, such as those with overlap or a second level of links; all

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from wallsite import tables
 from wallsite.tables import load
@@ -95,20 +96,36 @@ def figures() -> Mapping[str, Path]:
 
 @cache
 def formulas() -> Mapping[str, Mapping[str, str]]:
-    """What each formula must equal: page, formula as written in English, expression.
+    """What each formula must equal: page, formula with its words in English, expression.
 
     Raises:
-        DataError: a file is not a table of such tables.
+        DataError: an entry is not a formula and an expression.
     """
     merged: dict[str, dict[str, str]] = {}
-    for path in files("formulas.toml"):
-        for page, entries in load.parsed(_text(path), shown(path)).items():
-            if not (
-                isinstance(entries, dict) and all(isinstance(x, str) for x in entries.values())
-            ):
-                raise DataError(f"{shown(path)}: [{page}]: expected formula = 'expression' lines")
-            merged.setdefault(page, {}).update(entries)
+    for file, pages in _formulas().items():
+        for page, entries in pages.items():
+            for entry in entries if isinstance(entries, list) else [entries]:
+                if not (isinstance(entry, dict) and entry.keys() == {"formula", "is"}):
+                    raise DataError(f"{file}: [[{page!r}]]: expected formula = '…' and is = '…'")
+                merged.setdefault(page, {})[entry["formula"]] = entry["is"]
     return MappingProxyType(merged)
+
+
+@cache
+def symbols() -> Mapping[str, tuple[float, float]]:
+    """Between which numbers a symbol of the formulas lies where they are tried."""
+    found: dict[str, tuple[float, float]] = {}
+    for path in files("formulas.toml"):
+        table = load.parsed(_text(path), shown(path)).get("symbols", {})
+        found |= {name: (low, high) for name, (low, high) in table.items()}
+    return MappingProxyType(found)
+
+
+def _formulas() -> dict[str, dict[str, Any]]:
+    read = {shown(path): load.parsed(_text(path), shown(path)) for path in files("formulas.toml")}
+    for pages in read.values():
+        pages.pop("symbols", None)
+    return read
 
 
 @cache

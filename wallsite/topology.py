@@ -96,7 +96,7 @@ class Topology:
         size, parts = message("size", size), self._parts(ranks)
         total = sum(parts)
         exits = map(self._exit, parts) if len(parts) > 1 else ()
-        bandwidth = min([self._link(max(parts)), *exits])
+        bandwidth: float = min([self._link(max(parts)), *exits])
         latency = self.nic_latency if len(parts) > 1 else 0.0
         steps = 2 * (total - 1)
         return steps / total * size / bandwidth + steps * max(latency, self.link_latency)

@@ -90,7 +90,7 @@ def gemv(m: Count, k: Count, element_bytes: Byte = 2.0) -> Work:
     Raises:
         ValueError: a dimension is not a whole number above zero.
     """
-    return gemm(m, 1, k, element_bytes)
+    return gemm(m, 1, k, positive("element_bytes", element_bytes))
 
 
 def axpy(n: Count, element_bytes: Byte = 2.0) -> Work:
@@ -153,7 +153,7 @@ def mla_bytes_per_token(
     """
     layers, latent = count("layers", layers), count("latent", latent)
     rope = count("rope", rope)
-    return layers * (latent + rope) * positive("element_bytes", element_bytes)
+    return 1.0 * layers * (latent + rope) * positive("element_bytes", element_bytes)
 
 
 def decode_attention_flops(
@@ -185,7 +185,8 @@ def prefill_attention_flops(
     """
     layers, heads = count("layers", layers), count("heads", heads)
     head_dim, tokens = count("head_dim", head_dim), count("tokens", tokens)
-    return 2.0 * layers * heads * head_dim * tokens * (tokens + 1) * count("batch", batch)
+    pairs = tokens * (tokens + 1) / 2
+    return 4.0 * layers * heads * head_dim * pairs * count("batch", batch)
 
 
 def decode(

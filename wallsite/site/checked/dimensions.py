@@ -2,7 +2,8 @@
 
 Digits alone cannot tell 3.35 TB/s from 3.35 TFLOP/s, since both units are 10¹² of something. This
 module reads an expression as physics does: each accessor has a dimension, each model takes and
-returns what its own signature says, products and quotients combine them, sums need equal ones. Counts (tokens, parameters, layers) are plain numbers.
+returns what its own signature says, products and quotients combine them, sums need equal ones.
+Counts (tokens, parameters, layers) are plain numbers.
 """
 
 from __future__ import annotations
@@ -156,8 +157,8 @@ def _models() -> dict[str, Callable[..., Any]]:
 
 
 @cache
-def _annotations(function: Callable[..., Any]) -> Mapping[str, str | None]:
-    """What each argument measures, and ``return``; None where nothing is said."""
+def measures(function: Callable[..., Any]) -> Mapping[str, str | None]:
+    """Tell what each argument of a model measures, and ``return``; None where nothing is said."""
     hints = get_type_hints(function, include_extras=True)
     return {name: _measured(hint) for name, hint in hints.items()}
 
@@ -176,7 +177,7 @@ def _of_signature(
     keywords: Sequence[ast.keyword],
 ) -> Dimension:
     """Check the arguments of a call against a model's signature; return what it returns."""
-    said = _annotations(function)
+    said = measures(function)
     try:
         bound = inspect.signature(function).bind(
             *arguments, **{str(keyword.arg): keyword.value for keyword in keywords}
@@ -210,5 +211,5 @@ def _attribute(owner: str, name: str) -> Dimension:
         return parse(_measured(hints[name]) or "1")
     made = getattr(workload.Work, name, None)
     if isinstance(made, property) and made.fget:
-        return parse(_annotations(made.fget)["return"] or "1")
+        return parse(measures(made.fget)["return"] or "1")
     raise DimensionError(f"{owner}(…) has no attribute {name!r}; known: flops, traffic, intensity")

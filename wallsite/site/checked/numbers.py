@@ -170,7 +170,7 @@ class Checked(NamedTuple):
                 "2.30×, 3.15×10²³ or a word such as half, and 'about' or ≈ outside"
             )
         if word:
-            digits, decimals, power = Decimal(str(word.value)), 0, 0
+            digits, decimals, power = Decimal(f"{word.value:.12g}"), 0, 0
             unit = word.unit or self.beyond
         else:
             assert match

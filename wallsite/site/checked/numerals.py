@@ -149,7 +149,7 @@ _ENGLISH = re.compile(
     + _any(
         r"half(?!-duplex|[- ]precision)|halves|halved|halving|quarters?",
         rf"{_PART}s|(?:an?|one)[ -]{_PART}(?=\s(?:of|as|the|less|more)\b|[.,;:)”]|\Z)",
-        r"twice|thrice|(?:doubl|tripl|trebl|quadrupl)(?:e[ds]?|ing)(?![- ](?:precision|binary))",
+        r"twice|thrice|(?:doubl|tripl|trebl|quadrupl)(?:e[ds]?|ing)(?![- ](?:precision|binary|tree))",
         f"(?:{_TWO_TO_NINE}|{_FROM_TEN})[ -]?fold|{_FROM_TEN}",
         rf"(?:an?|one|{_TWO_TO_NINE})(?:\s\w+)?\sorders?\sof\smagnitude",
         rf"{_TWO_TO_NINE}[\s-]+(?:{_ADJECTIVE})??{_ENGLISH_THING}",

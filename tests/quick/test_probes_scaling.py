@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import synthetic
+from recorded import recorded
 
 from wallsite import collectives, probes
 from wallsite.probes import scaling
@@ -101,9 +102,9 @@ def test_one_size_is_not_enough(sizes):
 
 
 def test_what_another_probe_measured_is_no_all_reduce():
-    recorded = probes.recorded()["xeon-numpy"]
+    other = recorded()["xeon-numpy"]
     with pytest.raises(probes.NotMeasured, match=r"two sizes of all-reduce are needed .* got 0$"):
-        scaling.fit(recorded)
+        scaling.fit(other)
 
 
 def test_times_that_fall_with_the_size_fit_nothing():

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 import pytest
 import synthetic
 from click.testing import CliRunner
+from recorded import recorded
 
 from wallsite import cli, probes
 from wallsite.probes import allreduce
@@ -216,7 +217,7 @@ def test_scale_refuses_in_one_line(tmp_path, monkeypatch, exact, changed, said):
 
 def test_a_file_without_all_reduces(tmp_path):
     path = tmp_path / "r.json"
-    path.write_text(probes.recorded()["xeon-numpy"].to_json(), "utf-8")
+    path.write_text(recorded()["xeon-numpy"].to_json(), "utf-8")
     done = run("scale", "--from", str(path), "--compute", "1", "--bytes", "1GB")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == (

@@ -16,8 +16,9 @@ import pytest
 from doctests.evaluators import difference
 from doctests.parsers import pair
 from pages import DOCS, LANGUAGES, ROOT, SNIPPETS, names, scan
+from recorded import recorded
 
-from wallsite import probes, tables
+from wallsite import lessons, probes
 from wallsite.cli import report
 from wallsite.probes import compare, memory, session
 
@@ -318,7 +319,7 @@ def test_a_copy_on_a_gpu_is_timed_with_and_without_synchronising(snippet, monkey
     ],
 )
 def test_the_hands_on_page_states_the_thresholds_of_the_probes(quantity, in_the_code):
-    assert tables.quantity(f"hands-on.{quantity}").si == pytest.approx(in_the_code)
+    assert lessons.quantity(f"hands-on.{quantity}").si == pytest.approx(in_the_code)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -328,7 +329,7 @@ def test_the_report_on_the_hands_on_page_looks_as_the_command_prints_it(language
         for block in scan(DOCS / language / "three-walls" / "hands-on.md").blocks
         if "hardware, estimated" in block.source
     )
-    printed = set(map(words, report.lines(probes.recorded()["xeon-numpy"])))
+    printed = set(map(words, report.lines(recorded()["xeon-numpy"])))
     tables_and_decode, _, _ = shown.partition("\nUnstable")  # which differs from run to run
     assert [line for line in tables_and_decode.splitlines() if words(line) not in printed] == []
 

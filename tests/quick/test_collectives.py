@@ -28,17 +28,38 @@ def test_tree_trades_bandwidth_for_latency():
     assert collectives.tree_all_reduce(GRADIENTS, 1, LINK, ALPHA) == 0
 
 
-def test_hierarchical_sends_one_eighth_through_each_nic():
+def test_a_hierarchy_sends_one_eighth_through_each_nic():
     # Two nodes of eight H100: 450 GB/s inside, 50 GB/s across.
     # Inside 2·7/8·14/450 = 54.4 ms; across 2·1/2·(14/8)/50 = 35 ms.
-    time = collectives.hierarchical_all_reduce(GRADIENTS, 2, 8, 450e9, 50e9)
-    assert time == pytest.approx(54.44e-3 + 35e-3, rel=1e-3)
-    # One node: only the inside part.
-    one = collectives.hierarchical_all_reduce(GRADIENTS, 1, 8, 450e9, 50e9)
-    assert one == pytest.approx(54.44e-3, rel=1e-3)
-    # Leaving the node costs about twofold for many nodes, not the ninefold of one link.
-    many = collectives.hierarchical_all_reduce(GRADIENTS, 1000, 8, 450e9, 50e9)
-    assert many / one == pytest.approx(2.28, abs=0.01)
+    two = (GRADIENTS, 2, 8, 450e9, 50e9)
+    assert collectives.hierarchical_all_reduce(*two) == pytest.approx(54.44e-3, rel=1e-3)
+    assert collectives.stepwise_all_reduce(*two) == pytest.approx(89.44e-3, rel=1e-3)
+    # Among many nodes the network sets the pace: 2·14/8/50 = 70 ms.
+    many = (GRADIENTS, 1000, 8, 450e9, 50e9)
+    assert collectives.hierarchical_all_reduce(*many) == pytest.approx(70e-3, rel=2e-3)
+    assert collectives.stepwise_all_reduce(*many) == pytest.approx(124.4e-3, rel=2e-3)
+    late = collectives.hierarchical_all_reduce(*two, 1e-6, 5e-6)
+    assert late - collectives.hierarchical_all_reduce(*two) == pytest.approx(14e-6 + 10e-6)
+
+
+def test_a_textbook_tree_is_slower_than_a_pipelined_one():
+    # 1 GB among 8 ranks at 50 GB/s: three levels up and down, against twice the bytes once.
+    assert collectives.tree_all_reduce(1e9, 8, 50e9) == pytest.approx(40e-3)
+    assert collectives.plain_tree_all_reduce(1e9, 8, 50e9) == pytest.approx(120e-3)
+    assert collectives.plain_tree_all_reduce(1e9, 1, 50e9) == 0
+
+
+def test_weak_scaling_compares_equal_batches_and_strong_scaling_one_batch():
+    # pytorch 17159: 122 samples/s on one GPU, 80 on each of 16.
+    assert collectives.weak_scaling_efficiency(1 / 122, 1 / 80) == pytest.approx(0.656, abs=5e-4)
+    assert collectives.strong_scaling_efficiency(16, 1.25, 16) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("size", [14, 0.5, 3, 999])
+def test_a_size_without_its_prefix_is_named(size):
+    with pytest.raises(ValueError, match=r"size must be in bytes, got .*: write 14 GB as"):
+        collectives.ring_all_reduce(size, 8, 450e9)
+    assert collectives.ring_all_reduce(8, 8, 450e9) > 0  # one number is a real message
 
 
 def test_busbw_of_a_ring_is_its_link():
@@ -59,10 +80,10 @@ def test_scaling_of_question_3():
     compute = 6 * 7e9 * 1e6 / (989.4e12 * 0.4)
     assert compute == pytest.approx(106.1, abs=0.05)
     times = {n: collectives.step_time(compute, GRADIENTS, n, LINK, ALPHA) for n in (1, 128, 256)}
-    assert collectives.scaling_efficiency(times[1], times[128], 128) == pytest.approx(
+    assert collectives.strong_scaling_efficiency(times[1], times[128], 128) == pytest.approx(
         0.598, abs=5e-4
     )
-    assert collectives.scaling_efficiency(times[1], times[256], 256) == pytest.approx(
+    assert collectives.strong_scaling_efficiency(times[1], times[256], 256) == pytest.approx(
         0.425, abs=5e-4
     )
     assert times[128] / times[256] == pytest.approx(1.42, abs=0.005)

@@ -8,7 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 from pages import LANGUAGES
 
-from wallsite import tables
+from wallsite import lessons, tables
 from wallsite.render import export, facts
 from wallsite.render.words import KINDS, citation
 
@@ -156,7 +156,7 @@ def test_the_sources_page_lists_every_source_and_what_rests_on_it(html, language
 
 def test_a_table_that_names_its_sources_leads_to_them(convert):
     page = convert("/// table | quantities\n///", page="reference/hardware.md")
-    name = tables.quantity("compute.gpt3-rate").label["en"]
+    name = lessons.quantity("compute.gpt3_rate").label["en"]
     row = page.find("th", string=name).parent
     assert [link["href"] for link in row.select("a")] == ["sources.md#patterson-2021"]
 

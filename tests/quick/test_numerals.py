@@ -1,15 +1,15 @@
 """No numeral that states a quantity stands bare: on no page, in no notebook, no figure, no term."""
 
-import importlib
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 
 import pytest
 from markdown import Markdown
 from pages import DOCS, LANGUAGES, ROOT, SNIPPETS, names, scan
 
-from wallsite import figures, tables, units
+from wallsite import lessons, tables, units
 from wallsite.site import blocks
 from wallsite.site.checked import numbers, numerals
 from wallsite.site.errors import PageError
@@ -390,19 +390,20 @@ def texts(words: object) -> Iterator[str]:
     if isinstance(words, str):
         yield words
     elif isinstance(words, dict):
-        yield from texts(tuple(words.values()))
-    elif isinstance(words, tuple | list):
+        yield from texts(list(words.values()))
+    elif isinstance(words, list):
         for part in words:
             yield from texts(part)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", figures.NAMES)
-def test_no_figure_states_a_bare_quantity(language, name):
-    module = importlib.import_module(f"wallsite.figures.{name.replace('-', '_')}")
+WORDS = [*lessons.files("figures/*.toml"), *(ROOT / "wallsite" / "figures").glob("*.toml")]
+
+
+@pytest.mark.parametrize("path", WORDS, ids=lambda path: path.name)
+def test_no_figure_states_a_bare_quantity(path):
     # What is filled in comes from data.
     filled = re.compile(r"\{[\w\[\]]*\}")
-    for text in texts(module.WORDS[language]):
+    for text in texts(tomllib.loads(path.read_text("utf-8"))):
         if text not in units.UNITS:
             found = numerals.bare(filled.sub("[[1 := f()]]", text))
-            assert not found, report(module.__name__, found)
+            assert not found, report(path.name, found)

@@ -74,3 +74,32 @@ def test_other_functions_name_the_bad_argument(bad):
 def test_time_floor_accepts_zero_work_but_no_nonsense(bad):
     with pytest.raises(ValueError, match=r"^flops must"):
         roofline.time_floor(bad, 1, PEAK, BANDWIDTH)
+
+
+@pytest.mark.parametrize(
+    ("share", "arguments"),
+    [
+        # Megatron-LM 831: an unknown card counted as an A100; causal attention counted in full.
+        (1.057, (329.8e12, 1, 312e12)),
+        (1.212, (378e12, 1, 312e12)),
+        (4.0, (4e15, 1, 1e15)),
+    ],
+)
+def test_no_chip_is_faster_than_its_peak(share, arguments):
+    with pytest.raises(
+        ValueError, match=rf"mfu is {share:.3g} of the bound, above 1\.02: .*causal"
+    ):
+        roofline.mfu(*arguments)
+
+
+def test_no_memory_is_faster_than_its_peak():
+    # 500 tokens/s of a 7B model on an H100 would be 209 % of its bandwidth.
+    with pytest.raises(ValueError, match=r"mbu is 2\.09 of the bound, above 1\.02: .*batch"):
+        roofline.mbu(14e9, 1 / 500, 3.35e12)
+
+
+def test_utilisation_divides_by_the_time():
+    assert roofline.mfu(378e12 / 2, 1, 312e12) == pytest.approx(0.606, abs=5e-4)
+    assert roofline.mfu(400e12, 4, 1000e12) == pytest.approx(0.1)
+    assert roofline.mbu(14e9, 10e-3, 3.35e12) == pytest.approx(0.418, abs=5e-4)
+    assert roofline.mfu(1015e12, 1, 1000e12) == pytest.approx(1.015)  # a clock above the sheet’s

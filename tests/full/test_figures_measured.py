@@ -11,6 +11,7 @@ import measured
 import pytest
 from click.testing import CliRunner
 from measured import MIB
+from recorded import recorded
 
 pytest.importorskip("matplotlib")
 
@@ -18,7 +19,6 @@ from layout import clashes, text_boxes
 
 from wallsite import cli, figures, probes, tables
 from wallsite.figures import measured_roofline, style
-from wallsite.probes import recorded
 
 EVERYTHING = measured.everything()
 PNG = b"\x89PNG\r\n\x1a\n"

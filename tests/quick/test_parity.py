@@ -6,7 +6,7 @@ import parity
 import pytest
 from pages import DOCS, LANGUAGES, SNIPPETS, names
 
-from wallsite import tables
+from wallsite import lessons, tables
 
 PAGES = names(".md") + names(".ipynb")
 
@@ -50,7 +50,7 @@ def texts():
         yield link.id, link.note
         yield from of(f"{link.id} bandwidth", link.bandwidth)
         yield from of(f"{link.id} quoted", link.quoted)
-    for name, value in [*tables.energies().items(), *tables.quantities().items()]:
+    for name, value in [*tables.energies().items(), *lessons.quantities().items()]:
         yield from of(name, value)
     yield from ((source.id, source.supports) for source in tables.sources().values())
     yield from ((term.id, term.note) for term in tables.glossary())

@@ -41,7 +41,7 @@ from wallsite.figures import (
 from wallsite.figures.svg import document, themed
 from wallsite.tables import UnknownName
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 CASES = [(name, lang) for name in figures.NAMES for lang in figures.LANGUAGES]
 CJK = re.compile(r"[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]")
 

@@ -319,7 +319,7 @@ LOOKUP = "from wallsite import tables\n\ntables.accelerator('h100')"
         (LOOKUP, "tables/data/quantities/memory.toml", False),
         (LOOKUP, "tables/data/glossary.toml", False),
         (LOOKUP, "roofline.py", False),
-        (LOOKUP + "\ntables.quantity('q3.alpha')", "tables/data/quantities/memory.toml", True),
+        (LOOKUP + "\nlessons.quantity('q3.alpha')", "tables/data/quantities/memory.toml", True),
         ("from wallsite.tables import glossary", "tables/data/glossary.toml", True),
         ("from wallsite import roofline", "_checks.py", True),
         ("from wallsite import roofline", "tables/data/accelerators.toml", False),

@@ -6,7 +6,7 @@ from wallsite import workload
 
 
 def test_square_fp32_gemm_has_intensity_n_over_6():
-    work = workload.gemm(4096, 4096, 4096, element_bytes=4)
+    work = workload.gemm(4096, 4096, 4096, 4)
     assert work.flops == 2 * 4096**3 == 137_438_953_472
     assert work.traffic == 3 * 4096 * 4096 * 4 == 201_326_592
     assert work.intensity == pytest.approx(4096 / 6)  # 682.7
@@ -113,3 +113,72 @@ def test_wrong_units_are_refused():
         workload.speculative_tokens(80, 4)
     with pytest.raises(ValueError, match=r"^chosen must be at most experts \(8\), got 9"):
         workload.moe_params_touched(0, 1e9, 8, 9, 1)
+
+
+def test_a_width_for_each_operand():
+    # vllm 49363: FP8 operands, BF16 result; 2MNK/(MK + KN + 2MN) at 3.35 TB/s is 810.6 TFLOP/s.
+    work = workload.gemm(128, 12288, 5376, 1, 1, 2)
+    assert work.intensity * 3.35e12 == pytest.approx(810.6e12, rel=1e-4)
+    assert workload.gemm(128, 12288, 5376, 1).intensity * 3.35e12 == pytest.approx(829.2e12, 1e-4)
+
+
+def test_what_a_batch_reads_is_not_what_a_token_uses():
+    # DeepSeek-V3, FP8, 64 sequences: 37 billion parameters a token, about 585 billion in all.
+    routed = (671e9 - 37e9) / (1 - 8 / 256)
+    touched = workload.moe_params_touched(671e9 - routed, routed, 256, 8, 64)
+    step = workload.decode(37e9, 64, weight_bytes=1, read_params=touched)
+    assert step.traffic == pytest.approx(585e9, rel=2e-3)
+    assert step.flops == 2 * 37e9 * 64
+    with pytest.raises(ValueError, match="read_params must be at least params"):
+        workload.decode(37e9, 64, read_params=3.7e9)
+
+
+def test_attention_at_long_context():
+    # 8B: 32 layers of 32 heads of 128; 128k tokens of prompt: 2.15 times 2 · 8.03e9 a token.
+    flops = workload.prefill_attention_flops(32, 32, 128, 131072)
+    assert flops / (2 * 8.03e9 * 131072) == pytest.approx(2.14, abs=0.01)
+    # 405B: 126 layers, 128 heads of 128: 1.34 times the weights' FLOPs at 128k.
+    flops = workload.decode_attention_flops(126, 128, 128, 131072)
+    assert flops / (2 * 405e9) == pytest.approx(1.34, abs=0.01)
+    plain = workload.decode(405e9, 1, 131072, 1e5)
+    assert workload.decode(405e9, 1, 131072, 1e5, attention=flops).flops == plain.flops + flops
+
+
+def test_latent_attention_is_compute_heavy():
+    # FlashMLA: 128 heads; 242 FLOP/byte with one token a pass, 484 with two, against 206 of H200.
+    one = workload.mla_decode_attention_intensity(128, 512, 64)
+    assert one == pytest.approx(2 * 128 * (2 * 512 + 64) / (576 * 2))
+    assert one == pytest.approx(241.8, abs=0.1)
+    assert workload.mla_decode_attention_intensity(128, 512, 64, tokens=2) == 2 * one
+    assert workload.decode_attention_intensity(4, 2, tokens=3) == 12
+    # 61 layers: 70.3 kB a token.
+    assert workload.mla_bytes_per_token(61, 512, 64) == 70272
+
+
+def test_memory_of_training_by_hand():
+    # ZeRO, figure 1: 7.5 billion parameters on 64 GPUs: 120, 31.4, 16.6 and 1.9 GB.
+    for stage, gigabytes in enumerate((120, 31.4, 16.6, 1.9)):
+        found = workload.training_memory(7.5e9, 64, stage)
+        assert found / 1e9 == pytest.approx(gigabytes, abs=0.05)
+    with pytest.raises(ValueError, match="stage must be 0, 1, 2 or 3, got 4"):
+        workload.training_memory(7.5e9, 64, 4)
+
+
+def test_a_pipeline_idles_by_hand():
+    assert workload.pipeline_bubble(8, 32) == pytest.approx(7 / 32)
+    assert workload.pipeline_bubble(8, 32, 2) == pytest.approx(7 / 64)
+    assert workload.pipeline_bubble(1, 4) == 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: workload.decode_floor(7, 3.35e12),
+        lambda: workload.decode(7),
+        lambda: workload.training_flops(405, 15e12),
+        lambda: workload.training_memory(70),
+    ],
+)
+def test_billions_written_as_units_are_named(call):
+    with pytest.raises(ValueError, match=r"params must be a number of parameters, got \d+: write"):
+        call()
