@@ -43,10 +43,6 @@ _UNIT = re.compile(
 _SIGN = re.compile(
     r"(?<![A-Za-z0-9])[-+−±≈≥≤<>]\s*(?=\d|\[\[)|(?<=[\d\]])\s*[÷×](?=\s*[\d\[])|1/(?=\[\[)"
 )
-_SHOWN = re.compile(
-    r"(?P<digits>[−-]?[\d,.]*\d)(?P<power>\s?(?:×|\\times)\s?10(?:\^\{-?\d+\}|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?"
-    r"\s?(?P<unit>.*)"
-)
 # What these blocks name is not in the reader's language; the title of any other block is.
 _NAMES_DATA = {"table", "list", "downloads", "figure", "snippet"}
 
@@ -329,17 +325,16 @@ def _take_apart(text: str, language: str) -> _Written:
 
 
 def _number(found: numbers.Checked) -> _Number:
-    """Read what a number shows: 70 亿 is 7 billion."""
-    match = _SHOWN.fullmatch(found.shown)
-    unit = UNITS.get(match["unit"].strip()) if match else None
-    if not match or not unit:
+    """Read what a number shows: 70 亿 is 7 billion, and 减半 is half."""
+    try:
+        shown = found.read()
+    except numbers.NumberError:
         return _Number(found.shown, "", found.expression)
-    digits = float(match["digits"].replace(",", "").replace("−", "-"))
-    power = "".join((match["power"] or "").split())
     # Integer operations share a scale with floating-point ones, but are not the same.
-    measured = "OP/s" if re.fullmatch(r"[kMGTPE]?OP/s", match["unit"]) else unit.dimension
+    measured = UNITS[shown.unit].dimension
+    measured = "OP/s" if re.fullmatch(r"[kMGTPE]?OP/s", shown.unit) else measured
     dimension = "" if measured == "1" else measured
-    return _Number(f"{digits * unit.scale:.12g}{power}", dimension, found.expression)
+    return _Number(f"{shown.si:.12g}", dimension, found.expression)
 
 
 def _formula(text: str, language: str) -> str:
@@ -466,23 +461,26 @@ def _directions(zh: _Written, en: _Written) -> tuple[Only, Only]:
     )
 
 
-def _either(words: parity_words.Pairs) -> Callable[[_Written, _Written], tuple[Only, Only]]:
-    """Compare which of two opposites is spoken of.
+def _opposites(zh: _Written, en: _Written) -> tuple[Only, Only]:
+    """Claims that one language turns round.
 
-    As grammar has it, a language may say "read" once more. Where both say the two words equally
-    often in all, they say each equally often; otherwise, the same of them, if any.
+    As grammar has it, a language may say "faster" once more, or leave it to the context. So a pair
+    differs only if each language speaks of another one of the two, or if both speak of the two
+    equally often, but not of each.
     """
-
-    def feature(zh: _Written, en: _Written) -> tuple[Only, Only]:
+    only: tuple[list[str], list[str]] = ([], [])
+    for name, pair in parity_words.OPPOSITES.items():
         ours, theirs = (
-            Counter({what: len(forms[language].findall(x.plain)) for what, forms in words.items()})
-            for language, x in (("zh", zh), ("en", en))
+            tuple(len(forms[language].findall(side.plain)) for forms in pair)
+            for language, side in (("zh", zh), ("en", en))
         )
-        if ours.total() != theirs.total():
-            ours, theirs = Counter(set(+ours)), Counter(set(+theirs))
-        return _minus(ours, theirs) if ours and theirs else ((), ())
-
-    return feature
+        turned = all(ours) is all(theirs) is False and sum(ours) and sum(theirs)
+        turned = turned and bool(ours[0]) != bool(theirs[0])
+        if turned or (sum(ours) == sum(theirs) and ours != theirs):
+            for found, counts in zip(only, (ours, theirs), strict=True):
+                words = name.split(" or ")
+                found.append(f"{name}: {counts[0]} × {words[0]}, {counts[1]} × {words[1]}")
+    return tuple(only[0]), tuple(only[1])
 
 
 def _pairs(zh: _Written, en: _Written) -> tuple[Only, Only]:
@@ -501,8 +499,7 @@ FEATURES: dict[str, Callable[[_Written, _Written], tuple[Only, Only]]] = {
     "names": _names,
     "units": _units,
     "directions": _directions,
-    "reads and writes": _either(parity_words.ACCESSES),
-    "inside and outside": _either(parity_words.SIDES),
+    "opposites": _opposites,
     "terms in both languages": _pairs,
 }
 """What both languages of a passage must agree on, besides its structure."""

@@ -1,143 +1,40 @@
-"""Words that stand for each other in the two languages, as far as a test can tell."""
+"""What `words.toml` says of words that stand for each other in the two languages."""
 
 import re
+import tomllib
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
-from wallsite import tables
+from wallsite import lessons, tables
 
-Pairs = dict[str, dict[str, re.Pattern[str]]]
-"""Things that exclude each other, each with what it is called in either language."""
+_DATA = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 
-IN_FORMULAS = {
-    "计算量 (FLOP)": "work (FLOP)",
-    "访存量 (byte)": "traffic (byte)",
-    "张量核数": "tensor cores",
-    "每周期乘加": "multiply-adds per cycle",
-    "频率": "clock",
-    "稠密峰值": "dense peak",
-    "权重字节": "bytes of weights",
-    "通道数": "channels",
-    "传输率": "transfer rate",
-    "单卡吞吐": "throughput of one GPU",
-    "实测吞吐": "measured throughput",
-    "能耗比": "energy ratio",
-    "访存": "access",
-    "fp32 乘": "FP32 multiply",
-    "落差": "drop",
-    "近一级的带宽": "bandwidth one level nearer",
-    "远一级的带宽": "bandwidth one level farther",
-    "都按每卡、单向": "both per GPU and per direction",
+
+def _compiled(forms: dict[str, str]) -> dict[str, re.Pattern[str]]:
+    return {language: re.compile(form, re.IGNORECASE) for language, form in forms.items()}
+
+
+DIRECTIONS = {way: _compiled(forms) for way, forms in _DATA["directions"].items()}
+"""How each language says that a link is taken in one direction, or in both."""
+
+OPPOSITES = {
+    pair["name"]: (_compiled(pair["one"]), _compiled(pair["other"])) for pair in _DATA["opposites"]
 }
-r"""Words inside ``\text{…}`` of a formula, Chinese to English."""
+"""Claims that a slip turns round, by name: how each language says the one, and the other."""
 
 
 def formula_in_english(text: str) -> str:
-    r"""Put a formula's words in English; what is English already stays."""
-    return re.sub(r"(?<=\\text\{)[^{}]*", lambda x: IN_FORMULAS.get(x[0], x[0]), text)
+    r"""Put the words inside ``\text{…}`` of a formula in English; what is English stays."""
+    words = lessons.formula_words()
+    return re.sub(r"(?<=\\text\{)[^{}]*", lambda match: words.get(match[0], match[0]), text)
 
-
-DIRECTIONS: Pairs = {
-    "one direction": {
-        "zh": re.compile(r"单向(?!还是双向)|一个方向|同一方向"),
-        "en": re.compile(
-            r"per direction|\b(?:one|each)[- ]way\b(?! of)|(?:one|either|each|single) direction"
-            r"|\b(?:and|same) direction\b|[,;] one carries|directions and one\b|\bis one\.",
-            re.IGNORECASE,
-        ),
-    },
-    "both directions": {
-        "zh": re.compile(r"(?<!还是)双向|两个方向"),
-        "en": re.compile(
-            r"both directions|both ways|two directions|two-way|bidirectional"
-            r"|(?:\bas|\badds) both\b|\d,? both(?=[.,;])",
-            re.IGNORECASE,
-        ),
-    },
-}
-"""How each language says that a link is taken in one direction, or in both."""
-
-ACCESSES: Pairs = {
-    "reads": {
-        "zh": re.compile(r"(?<![阅解误未不没])读(?!者|数|懂|作|成|这|错|程序|法|一眼)"),
-        "en": re.compile(
-            r"\bre-?reads?\b|\bread(?:s|ing)?\b(?! high| “| it as| the pair| as\b)", re.IGNORECASE
-        ),
-    },
-    "write-allocate": {
-        "zh": re.compile("写分配"),
-        "en": re.compile(r"write-allocat", re.IGNORECASE),
-    },
-    "reads only": {
-        "zh": re.compile(r"只读不写"),
-        "en": re.compile(r"hardly writes|only reads", re.IGNORECASE),
-    },
-    "writes": {
-        "zh": re.compile(
-            r"(?<![书手不未没缩])写(?=[ 一入进回两满不，。、；）]|分配|过显存)|(?<=[读和])写"
-        ),
-        "en": re.compile(
-            r"(?<!hardly )\bwrites?\b(?! your)|\bwritten\b(?! by| in C| down)|\bwriting\b"
-            r"|(?:ordinary|non-temporal) stores?",
-            re.IGNORECASE,
-        ),
-    },
-}
-"""How each language says that memory is read, or written."""
-
-SIDES: Pairs = {
-    "inside": {
-        "zh": re.compile(r"机内|scale-up 域|超节点(?!之间)|节点内"),
-        "en": re.compile(r"\binside\b(?! out)|scale-up|within (?:the|a|one) node", re.IGNORECASE),
-    },
-    "outside": {
-        "zh": re.compile(r"机间|跨机|出了?机器|scale-out"),
-        "en": re.compile(
-            r"\bacross\b|scale-out|between (?:nodes|machines|servers)|\boutside\b"
-            r"|\bleav\w+ the node|\bcross(?:es|ing)? nodes",
-            re.IGNORECASE,
-        ),
-    },
-}
-"""How each language says that a link is inside a node, or between nodes."""
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
     *("August", "September", "October", "November", "December"),
 )
 _MONTH = re.compile(rf"\b(?:{'|'.join(_MONTHS)})\b")
-_SPELLED = {  # from zero to ten
-    "zh": ["零", "[一单首]", "[二两双]", *"三四五六七八九十"],
-    "en": [
-        *("zero|no", "one|an?|single|first", "two|both|twice|second", "three|third"),
-        *("four(?:th)?", "five|fifth", "six(?:th)?", "seven(?:th)?", "eighth?", "nine|ninth"),
-        "ten(?:th)?",
-    ],
-}
-# What may stand for a term where the other language uses it; regular expressions.
-_INSTEAD = {
-    "compute-wall": {"en": "compute and memory walls?"},
-    "arithmetic-intensity": {"zh": "强度", "en": "intensity"},
-    "memory-bound": {"zh": "访存"},
-    "memory-bandwidth": {"zh": "带宽", "en": "bandwidth"},
-    "flops": {"zh": "FLOP|运算|算力|计算", "en": "operations"},
-    "sparse": {"en": "sparsity|sparsely"},
-    "write-allocate": {"en": "write-allocated"},
-    "kernel": {"zh": "实现"},
-    "decode": {"en": "decod(?:es?|ed|ing)"},
-    "prefill": {"en": "prefill(?:s|ed|ing)"},
-    "quantization": {"en": "(?:de|un)?quantiz(?:es?|ed|ing|ation)"},
-    "ring": {"zh": "环", "en": "rings?"},
-    "scale-up": {"zh": "超节点|节点内|服务器", "en": "inside|within"},
-    "scale-out": {
-        "zh": "跨机|网络|机房",
-        "en": "across|between (?:nodes|machines)|network|outside",
-    },
-    "nic": {"en": "network cards?"},
-    "tensor-parallelism": {"en": "tensor-parallel"},
-    "pipeline-parallelism": {"en": "pipeline-parallel"},
-    "data-parallelism": {"en": "data-parallel"},
-}
 
 
 class Term(NamedTuple):
@@ -157,7 +54,7 @@ def spells_out(text: str, numeral: str, language: str) -> bool:
     """Whether a text has a whole number up to ten in words."""
     if not numeral.isdecimal() or int(numeral) > 10:
         return False
-    word = _SPELLED[language][int(numeral)]
+    word = _DATA["spelled"][language][int(numeral)]
     return bool(re.search(word if language == "zh" else rf"(?i)\b(?:{word})\b", text))
 
 
@@ -169,7 +66,7 @@ def terms() -> tuple[Term, ...]:
         if term.zh in DIRECTIONS["one direction"]["zh"].pattern:
             continue  # counted passage by passage
         used = {"zh": _written(term.zh), "en": _written(term.en)}
-        instead = _INSTEAD.get(term.id, {})
+        instead = _DATA["instead"].get(term.id, {})
         accepted = {
             "zh": [used["zh"], used["en"], instead.get("zh")],
             "en": [used["en"], instead.get("en")],

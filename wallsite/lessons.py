@@ -5,7 +5,7 @@
 - ``quantities/*.toml``: the numbers of its pages, assumed, quoted, or derived from others;
 - ``figures/*.py``, each with its words in ``*.zh.toml`` and ``*.en.toml`` beside it;
 - ``formulas.toml``: what each formula of its pages must equal;
-- ``names.toml``: names with a number in them that may stand bare in its prose;
+- ``names.toml``: families of names with a number, and words inside its formulas;
 - ``recorded/*.json``: results of real machines.
 
 All lessons share one space of names, so that any page may use any of them. The folder of lessons is
@@ -129,19 +129,35 @@ def _formulas() -> dict[str, dict[str, Any]]:
 
 
 @cache
-def names() -> tuple[str, ...]:
+def families() -> tuple[str, ...]:
     """Names before a number that may stand bare, such as the NVLink of NVLink 5.
 
     Raises:
-        DataError: a file holds something else than a list of families.
+        DataError: a file holds something else than a list of names.
     """
     found: list[str] = []
     for path in files("names.toml"):
-        families = load.parsed(_text(path), shown(path)).get("families")
-        if not (isinstance(families, list) and all(isinstance(x, str) and x for x in families)):
+        listed = load.parsed(_text(path), shown(path)).get("families", [])
+        if not (isinstance(listed, list) and all(isinstance(x, str) and x for x in listed)):
             raise DataError(f'{shown(path)}: families must be a list such as ["NVLink", "PCIe"]')
-        found += families
+        found += listed
     return tuple(dict.fromkeys(found))
+
+
+@cache
+def formula_words() -> Mapping[str, str]:
+    """Words inside formulas of the pages, in English, by what other languages call them.
+
+    Raises:
+        DataError: a file holds something else than texts.
+    """
+    found: dict[str, str] = {}
+    for path in files("names.toml"):
+        words = load.parsed(_text(path), shown(path)).get("formula_words", {})
+        if not (isinstance(words, dict) and all(isinstance(x, str) for x in words.values())):
+            raise DataError(f'{shown(path)}: [formula_words]: expected "…" = "…" lines')
+        found |= words
+    return MappingProxyType(found)
 
 
 @cache

@@ -18,7 +18,7 @@ import pytest
 from latex import LatexError
 from mutate.edits import FORMULA
 from pages import DOCS, LANGUAGES, SNIPPETS, names
-from parity_words import IN_FORMULAS, formula_in_english
+from parity_words import formula_in_english
 
 from wallsite import collectives, lessons, roofline, workload
 from wallsite.site import blocks
@@ -157,7 +157,7 @@ def test_each_entry_is_used(language, name):
 
 def test_each_pair_of_words_is_used():
     chinese = "".join(_page("zh", name) for name in FORMULAS)
-    assert not {word for word in IN_FORMULAS if rf"\text{{{word}}}" not in chinese}
+    assert not {word for word in lessons.formula_words() if rf"\text{{{word}}}" not in chinese}
 
 
 @pytest.mark.parametrize("name", names(".md"))

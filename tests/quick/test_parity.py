@@ -71,7 +71,7 @@ def test_the_languages_of_the_data_agree():
 ZH = """# 通信墙 { #wall }
 
 第三题里，H100 的 NVLink 是单向 [[450 GB/s := link('nvlink4')]]，[[900 GB/s := both('nvlink4')]]
-是双向之和；网络按 Gb/s 卖。模型有 [[70 亿 := q3.params]]参数[^a]，见[下文](#then)。
+是双向之和；网络按 Gb/s 卖。模型有 [[70 亿 := params_7b]]参数[^a]，见[下文](#then)。
 
 ## 然后 { #then }
 
@@ -125,7 +125,7 @@ EN = """# The communication wall { #wall }
 
 In question 3 NVLink carries [[900 GB/s := both('nvlink4')]] in both directions on an H100,
 [[450 GB/s := link('nvlink4')]] in one direction. Networks are sold in Gb/s. The model has
-[[7 billion := q3.params]] parameters[^a], see [below](#then).
+[[7 billion := params_7b]] parameters[^a], see [below](#then).
 
 ## Then { #then }
 
@@ -241,10 +241,10 @@ def test_prose_may_differ_in_words_and_in_their_order():
         ("en", "sold in Gb/s", "sold in GB/s", "wall", "units"),
         ("zh", "是单向", "是双向", "wall", "directions"),
         ("en", "in both directions", "in one direction", "wall", "directions"),
-        ("zh", "读一次、写一次", "读一次、再读一次", "then", "reads and writes"),
-        ("en", "read once and written once", "written once and again", "then", "reads and writes"),
-        ("zh", "机内（", "机间（", "then", "inside and outside"),
-        ("en", "network across", "network inside", "then", "inside and outside"),
+        ("zh", "读一次、写一次", "读一次、再读一次", "then", "opposites"),
+        ("en", "read once and written once", "written once and written again", "then", "opposites"),
+        ("zh", "机内（", "机间（", "then", "opposites"),
+        ("en", "network across", "network inside", "then", "opposites"),
         # Terms of the glossary
         ("zh", "（scale-up）", "（scale-out）", "then", "terms in both languages"),
         ("en", "ridge point", "knee", "then", "the term ridge-point"),
@@ -266,11 +266,15 @@ def test_a_drift_is_found_in_its_section(language, right, wrong, section, what):
         ("[[295 := f(1)]] 次", "[[295 s := f(1)]] or [[295 := f(2)]]", "checked numbers"),
         ("小看 $a$，大看 $b$", "$a$ if small, $a$ if large", "formulas"),
         ("这条单向。\n\n那条双向。", "This in both directions.\n\nThat one way.", "directions"),
-        ("读一次，再读一次", "read once and written once", "reads and writes"),
-        ("它只写不写", "it only reads", "reads and writes"),
+        ("读一次，再读一次", "read once and written once", "opposites"),
+        ("它写一次", "it reads once", "opposites"),
+        ("它是 memory-bound", "it is compute-bound", "opposites"),
+        ("慢了，因为要先写", "faster, for it writes first", "opposites"),
+        ("高于拐点", "below the ridge point", "opposites"),
+        ("时间上升，效率下降", "time rises, and efficiency rises", "opposites"),
         ("换成 INT2", "after that", "names"),
         ("Llama-2-7B 这张", "this Llama-2-1B", "names"),
-        ("出了 scale-out 就慢", "inside scale-up only", "inside and outside"),
+        ("出了 scale-out 就慢", "inside scale-up only", "opposites"),
     ],
 )
 def test_a_drift_is_found_however_small(zh, en, what):

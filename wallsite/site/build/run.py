@@ -215,7 +215,7 @@ def _read_data() -> None:
         lessons.definitions()
         lessons.figures()
         lessons.formulas()
-        lessons.names()
+        lessons.families()
         tables.glossary()
     except tables.DataError as error:
         inside = "" if str(error).startswith("docs/") else "wallsite/tables/data/"

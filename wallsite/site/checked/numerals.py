@@ -5,7 +5,7 @@ bare only as
 
 - a **date**: 2018, 2018–2023, 2026-11-30, 2026 年 11 月, 30 November 2026;
 - a **name**: digits after letters (H100, FP8, L0.2, GPT-3, DDR5-4800, A100 80GB), the size of a
-  model (7B), a chip such as 910B, or a version after one of the families below (NVLink 5);
+  model (7B), a chip such as 910B, or a version after a family of `names.toml` (NVLink 5);
 - a **reference** or a **counter**: arXiv 2403.14123, CACM 52(4), #48, pp. 10–14, 第 3 步, 第三题,
   question 3, step 2, table 4, 4th, the marker of a list;
 - the **definition of a unit**, when it is right: GB is 10⁹;
@@ -30,7 +30,7 @@ from markdown import Markdown
 from markdown.preprocessors import Preprocessor
 from pymdownx.arithmatex import RE_DOLLAR_BLOCK, RE_SMART_DOLLAR_INLINE
 
-from wallsite import units
+from wallsite import lessons, units
 from wallsite.site import blocks
 from wallsite.site.checked import numbers
 from wallsite.site.page import Page
@@ -67,7 +67,7 @@ _CHINESE_THING = _any(
 # --- What may stand bare -------------------------------------------------------------------------
 
 _END = rf"(?![0-9]|[.,][0-9]|{_UNIT})"  # the number is over, and no unit follows
-_YEAR = "(?:199[0-9]|20[0-2][0-9]|2030)"
+_YEAR = "(?:199[0-9]|20[0-3][0-9])"
 _MONTHS = _any(
     "January|February|March|April|May|June",
     "July|August|September|October|November|December",
@@ -92,7 +92,7 @@ _COUNTER = _any(
     rf"\b(?i:question|step|section|chapter|figure|table|page)s? [0-9]+(?:[.–][0-9]+)*{_END}",
     r"(?m:^[ \t>]*[0-9]{1,2}[.)](?=[ \t]))",
 )
-_FAMILY = "(?:NVLink|NVSwitch|PCIe|Llama|RTX|EPYC|Gaudi|Python|CUDA|PyTorch|DCGM)"
+_FAMILY = _any(*map(re.escape, lessons.families())) if lessons.families() else "(?!)"
 _NAMED = _any(
     rf"(?<![A-Za-z]){_FAMILY} [0-9]+(?:\.[0-9]+)*(?: x[0-9]+|s(?![A-Za-z]))?{_END}",
     # A word and a number are no name: not batch-64, not x2.
@@ -149,7 +149,8 @@ _ENGLISH = re.compile(
     + _any(
         r"half(?!-duplex|[- ]precision)|halves|halved|halving|quarters?",
         rf"{_PART}s|(?:an?|one)[ -]{_PART}(?=\s(?:of|as|the|less|more)\b|[.,;:)”]|\Z)",
-        r"twice|thrice|(?:doubl|tripl|trebl|quadrupl)(?:e[ds]?|ing)(?![- ](?:precision|binary|tree))",
+        r"twice|thrice|(?:doubl|tripl|trebl|quadrupl)(?:e[ds]?|ing)"
+        r"(?![- ](?:precision|binary|tree))",
         f"(?:{_TWO_TO_NINE}|{_FROM_TEN})[ -]?fold|{_FROM_TEN}",
         rf"(?:an?|one|{_TWO_TO_NINE})(?:\s\w+)?\sorders?\sof\smagnitude",
         rf"{_TWO_TO_NINE}[\s-]+(?:{_ADJECTIVE})??{_ENGLISH_THING}",
