@@ -8,9 +8,9 @@ import pytest
 from bs4 import BeautifulSoup
 from pages import LANGUAGES
 
-from wallsite import lessons, tables
+from wallsite import lessons, locale, tables
 from wallsite.render import export, facts
-from wallsite.render.words import KINDS, citation
+from wallsite.render.words import citation
 
 PREFIX = {"zh": "", "en": "en/"}
 MEMORY = "three-walls/memory/"
@@ -128,7 +128,7 @@ def test_all_numbers_of_the_site_tell(html, language, path):
     for number in numbers:
         kind = number["class"][1].removeprefix("ws-")
         lines = number["title"].splitlines()
-        assert lines[0] == KINDS[language][kind]
+        assert lines[0] == locale.section(language, "kinds")[kind]
         places = [int(place) for place in number["data-from"].split()]
         for place, line in zip(reversed(places), reversed(lines), strict=False):
             # Title and list say the same value, with its unit.

@@ -6,9 +6,9 @@ import tomllib
 import pytest
 from pages import ROOT, names, written
 
+from wallsite import locale
 from wallsite.render.table import render
 from wallsite.render.views import TABLES
-from wallsite.render.words import KINDS
 from wallsite.site.checked import numbers
 
 DATA = ROOT / "wallsite/tables/data"
@@ -71,7 +71,7 @@ def test_tables_are_spelled_the_american_way(name):
 
 
 def test_kinds_of_provenance_are_spelled_the_american_way():
-    assert not british(" ".join(KINDS["en"].values()))
+    assert not british(" ".join(locale.section("en", "kinds").values()))
 
 
 def test_british_words_are_found():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from wallsite import locale
 from wallsite.units import format_number, scale
 
 
@@ -37,7 +38,7 @@ def rate(value: float, digits: int = 3) -> str:
 
 def listed(parts: Iterable[str], lang: str) -> str:
     """Join the items of a list inside a sentence."""
-    return ("、" if lang == "zh" else ", ").join(parts)
+    return locale.say(lang, ", ").join(parts)
 
 
 def span(values: Sequence[float], unit: str, digits: int = 3) -> str:

@@ -6,7 +6,7 @@ A language may leave a text out; English stands in for it. `languages` is what t
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -33,6 +33,33 @@ def section(language: str, name: str) -> Mapping[str, Any]:
         raise ValueError(f"unknown language {language!r}; known: {', '.join(languages())}")
     own, other = (_file(code).get(name, {}) for code in (language, _STANDS_IN))
     return MappingProxyType(other | own)
+
+
+def say(language: str, english: str, **values: object) -> str:
+    """Say a text in a language: that of its ``[words]`` for the English one, with values filled in.
+
+    Raises:
+        ValueError: there is no such language.
+    """
+    template: str = section(language, "words").get(english, english)
+    return template.format(**values) if values else template
+
+
+class Phrase(Mapping[str, str]):
+    """A text by language, known by its English: ``Phrase("memory bandwidth")["zh"]``."""
+
+    def __init__(self, english: str, **values: object) -> None:
+        self._english = english
+        self._values = values
+
+    def __getitem__(self, language: str) -> str:
+        return say(language, self._english, **self._values)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(languages())
+
+    def __len__(self) -> int:
+        return len(languages())
 
 
 @cache

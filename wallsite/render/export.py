@@ -71,7 +71,7 @@ def _row(statement: Statement, language: str) -> dict[str, Any]:
         "sources": value.sources,
         "per": value.per,
         "date": value.date,
-        "note": value.note.get(language),
+        "note": value.note[language] if value.note else None,
     }
 
 
@@ -86,7 +86,7 @@ def _about(fact: Fact, language: str) -> dict[str, Any]:
         name: each.id if isinstance(each, Accelerator | Link) else each
         for name, each in found.items()
     }
-    return found | {"remark": thing.note.get(language)}
+    return found | {"remark": thing.note[language] if thing.note else None}
 
 
 def _source(source: Source, language: str) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from wallsite import lessons, tables
-from wallsite.tables.schema import NO_TEXT, Accelerator, Cluster, Link, Model, Text, Value
+from wallsite.locale import Phrase
+from wallsite.tables.schema import NO_TEXT, Accelerator, Cluster, Link, Model, Text, Value, Words
 
 PEAKS = {
     "fp64": "FP64",
@@ -28,43 +29,39 @@ PEAKS = {
 """Every peak that a device may have, and how people write its data type."""
 
 
-def _text(zh: str, en: str) -> Text:
-    return MappingProxyType({"zh": zh, "en": en})
-
-
 def _dense(name: str) -> Text:
-    return _text(f"{name} 稠密峰值", f"dense {name} peak")
+    return Phrase("dense {name} peak", name=name)
 
 
 _OF_A_DEVICE = {
-    "capacity": _text("显存容量", "memory capacity"),
-    "bandwidth": _text("显存带宽", "memory bandwidth"),
+    "capacity": Phrase("memory capacity"),
+    "bandwidth": Phrase("memory bandwidth"),
     **{dtype: _dense(name) for dtype, name in PEAKS.items()},
     **{
-        f"{dtype}_sparse": _text(f"{name} 含稀疏的标称值", f"{name} figure with sparsity")
+        f"{dtype}_sparse": Phrase("{name} figure with sparsity", name=name)
         for dtype, name in PEAKS.items()
     },
-    "power": _text("功耗", "power"),
+    "power": Phrase("power"),
 }
 _OF_A_LINK = {
-    "bandwidth": _text("带宽", "bandwidth"),
-    "quoted": _text("厂商的写法", "as its vendor prints it"),
+    "bandwidth": Phrase("bandwidth"),
+    "quoted": Phrase("as its vendor prints it"),
 }
 _OF_A_CLUSTER = {
-    "domain": _text("一个域的芯片数", "devices in a domain"),
-    "nics": _text("一个域的网卡数", "NICs of a domain"),
-    "pod": _text("一个 pod 的芯片数", "devices in a pod"),
-    "oversubscription": _text("pod 之间的收敛比", "oversubscription between pods"),
+    "domain": Phrase("devices in a domain"),
+    "nics": Phrase("NICs of a domain"),
+    "pod": Phrase("devices in a pod"),
+    "oversubscription": Phrase("oversubscription between pods"),
 }
 _OF_A_MODEL = {
-    "params": _text("参数量", "parameters"),
-    "active_params": _text("激活参数量", "active parameters"),
-    "tokens": _text("训练 token 数", "training tokens"),
-    "layers": _text("层数", "layers"),
-    "hidden": _text("宽度", "width"),
-    "heads": _text("头数", "heads"),
-    "kv_heads": _text("KV 头数", "KV heads"),
-    "head_dim": _text("头维度", "head size"),
+    "params": Phrase("parameters"),
+    "active_params": Phrase("active parameters"),
+    "tokens": Phrase("training tokens"),
+    "layers": Phrase("layers"),
+    "hidden": Phrase("width"),
+    "heads": Phrase("heads"),
+    "kv_heads": Phrase("KV heads"),
+    "head_dim": Phrase("head size"),
 }
 
 
@@ -94,7 +91,7 @@ class Fact(NamedTuple):
 
     def label(self, language: str) -> str:
         """Say in words what it is a value of."""
-        return f"{self.name[language]} {self.what.get(language, '')}".rstrip()
+        return f"{self.name[language]} {self.what[language] if self.what else ''}".rstrip()
 
 
 class Statement(NamedTuple):
@@ -169,6 +166,6 @@ def _fields(
     values: Mapping[str, Value],
     words: Mapping[str, Text],
 ) -> Iterator[Fact]:
-    name = _text(thing.name, thing.name)
+    name = Words({"en": thing.name})
     for field, value in values.items():
         yield Fact(table, thing.id, field, name, words[field], value)

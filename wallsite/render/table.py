@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from wallsite import locale
 from wallsite.render.views import TABLES
-from wallsite.render.words import KINDS
 from wallsite.render.writer import Cell, RenderedTable, Writer
 from wallsite.tables.names import unknown
 
@@ -28,8 +28,9 @@ def render(name: str, language: str, **options: Any) -> RenderedTable:
         TypeError: the table does not take that option.
         ValueError: no such language, or nothing is left to show.
     """
-    if language not in KINDS:
-        raise ValueError(f"unknown language {language!r}; tables are in {' and '.join(KINDS)}")
+    if language not in locale.languages():
+        known = " and ".join(locale.languages())
+        raise ValueError(f"unknown language {language!r}; tables are in {known}")
     if name not in TABLES:
         raise unknown("table", name, {known: known for known in TABLES})
     make = TABLES[name]

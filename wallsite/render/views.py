@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from wallsite import lessons, tables
+from wallsite import lessons, locale, tables
 from wallsite.render import facts
 from wallsite.render.facts import PEAKS
-from wallsite.render.words import KINDS, citation, quantity
+from wallsite.render.words import citation, quantity
 from wallsite.render.writer import Cell, RenderedTable, Writer
+from wallsite.tables.load import TIERS
 from wallsite.tables.names import find, spelling
 from wallsite.tables.schema import DTYPES, Accelerator, Link
 from wallsite.units import format_number
@@ -17,45 +18,6 @@ from wallsite.units import format_number
 Thing = TypeVar("Thing", Accelerator, Link)
 Names = str | Sequence[str]
 """An option that takes one name, or a list of them."""
-
-_TIERS = {
-    "zh": {"host": "到主机", "scale-up": "机内", "scale-out": "机间"},
-    "en": {"host": "to the host", "scale-up": "scale-up", "scale-out": "scale-out"},
-}
-_COUNTED_PER = {
-    "chip": "芯片",
-    "card": "卡",
-    "slot": "插槽",
-    "port": "端口",
-    "adapter": "网卡",
-    "node": "整机",
-}
-_SOURCE_KINDS = {
-    "zh": {
-        "datasheet": "数据手册",
-        "whitepaper": "白皮书",
-        "page": "网页",
-        "press": "新闻稿",
-        "docs": "文档",
-        "paper": "论文",
-        "code": "代码",
-        "site": "第三方网站",
-    },
-    "en": {
-        "datasheet": "datasheet",
-        "whitepaper": "white paper",
-        "page": "web page",
-        "press": "press release",
-        "docs": "documentation",
-        "paper": "paper",
-        "code": "code",
-        "site": "third-party site",
-    },
-}
-_SEEN = {
-    "zh": {"read": "读过", "quoted": "转述", "listed": "仅见标题"},
-    "en": {"read": "read", "quoted": "quoted by others", "listed": "title only"},
-}
 
 # One column for the 16-bit types, which run at one rate.
 _COLUMNS = {dtype: name for dtype, name in PEAKS.items() if dtype != "bf16"}
@@ -99,15 +61,14 @@ def _accelerators(
     devices: Names | None = None,
     vendor: Names | None = None,
 ) -> RenderedTable:
-    pick = write.pick
-    capacity = pick("容量", "capacity")
-    bandwidth = pick("带宽", "bandwidth")
-    power = pick("功耗", "power")
+    say = write.say
+    capacity = say("capacity")
+    bandwidth = say("bandwidth")
+    power = say("power")
     write.note(
-        pick(
-            "容量照厂商的标注写；NVIDIA 数据中心卡的驱动报出的 GiB 数与它接近。",
+        say(
             "Capacity is the vendor’s label; drivers of NVIDIA data-center cards report close to "
-            "that many GiB.",
+            "that many GiB."
         )
     )
     rows = []
@@ -127,29 +88,28 @@ def _accelerators(
             ]
         )
     headers = [
-        pick("芯片", "Device"),
-        pick("年份", "Year"),
-        pick("显存", "Memory"),
-        pick("容量", "Capacity"),
-        pick("带宽（TB/s）", "Bandwidth (TB/s)"),
+        say("Device"),
+        say("Year"),
+        say("Memory"),
+        say("Capacity"),
+        say("Bandwidth (TB/s)"),
         *(
-            pick(f"{name}（{_rate(dtype)}）", f"{name} ({_rate(dtype)})")
+            say("{name} ({rate_dtype})", name=name, rate_dtype=_rate(dtype))
             for dtype, name in _COLUMNS.items()
         ),
-        pick("互联", "Link"),
-        pick("单向（GB/s）", "One way (GB/s)"),
-        pick("功耗（W）", "Power (W)"),
+        say("Link"),
+        say("One way (GB/s)"),
+        say("Power (W)"),
     ]
-    caption = pick(
-        "芯片的显存、稠密峰值、互联与功耗。空白：未公布；—：硬件不支持。",
-        "Devices: memory, dense peaks, link, power. Blank: never published. —: not supported.",
+    caption = say(
+        "Devices: memory, dense peaks, link, power. Blank: never published. —: not supported."
     )
     return write.table(headers, rows, caption)
 
 
 def _peak(write: Writer, device: Accelerator, dtype: str) -> Cell:
     """Show a dense peak; a dash where the hardware lacks the type."""
-    if dtype in device.lacks:
+    if dtype in device.lacks and not (dtype == "fp16" and device.sixteen_bit):
         return Cell("—")
     value = device.fields.get(dtype)
     alone = ""
@@ -161,7 +121,7 @@ def _peak(write: Writer, device: Accelerator, dtype: str) -> Cell:
     cell = write.value(value, alone or PEAKS[dtype], _rate(dtype))
     if alone and cell.basis:
         return cell._replace(
-            text=write.pick(f"{cell.text}（仅 {alone}）", f"{cell.text} ({alone} only)")
+            text=write.say("{cell_text} ({alone} only)", cell_text=cell.text, alone=alone)
         )
     return cell
 
@@ -183,7 +143,7 @@ def _ridge(
     vendor: Names | None = None,
     dtype: str | None = None,
 ) -> RenderedTable:
-    pick = write.pick
+    say = write.say
     wanted = None if dtype is None else _one_of("dtype", dtype, DTYPES)
     name = "FP16 / BF16" if wanted is None else wanted.upper()
     unit = _rate(wanted or "fp16")
@@ -197,18 +157,18 @@ def _ridge(
                 Cell(device.name),
                 write.year(device.year, device.status),
                 write.value(device.peak(dtype), dtype.upper(), unit),
-                write.value(device.bandwidth, pick("带宽", "bandwidth"), "TB/s"),
+                write.value(device.bandwidth, say("bandwidth"), "TB/s"),
                 _ridge_cell(write, device, dtype),
             ]
         )
     headers = [
-        pick("芯片", "Device"),
-        pick("年份", "Year"),
-        pick(f"{name} 稠密峰值（{unit}）", f"Dense {name} peak ({unit})"),
-        pick("带宽（TB/s）", "Bandwidth (TB/s)"),
-        pick(f"拐点（{_intensity(wanted)}）", f"Ridge point ({_intensity(wanted)})"),
+        say("Device"),
+        say("Year"),
+        say("Dense {name} peak ({unit})", name=name, unit=unit),
+        say("Bandwidth (TB/s)"),
+        say("Ridge point ({intensity_wanted})", intensity_wanted=_intensity(wanted)),
     ]
-    caption = pick("拐点 = 稠密峰值 ÷ 显存带宽。", "Ridge point = dense peak ÷ memory bandwidth.")
+    caption = say("Ridge point = dense peak ÷ memory bandwidth.")
     return write.table(headers, rows, caption)
 
 
@@ -220,7 +180,7 @@ def _ridge_cell(write: Writer, device: Accelerator, dtype: str) -> Cell:
 
 
 def _ridge_trend(write: Writer, *, devices: Names = TREND) -> RenderedTable:
-    pick = write.pick
+    say = write.say
     rows = []
     for device in _selected(devices, None):
         points = [
@@ -229,23 +189,22 @@ def _ridge_trend(write: Writer, *, devices: Names = TREND) -> RenderedTable:
         ]
         rows.append([Cell(device.name), write.year(device.year, device.status), *points])
     headers = [
-        pick("芯片", "Device"),
-        pick("年份", "Year"),
-        pick("FP16 / BF16 拐点", "FP16 / BF16 ridge"),
-        pick("FP8 拐点", "FP8 ridge"),
-        pick("FP4 拐点", "FP4 ridge"),
+        say("Device"),
+        say("Year"),
+        say("FP16 / BF16 ridge"),
+        say("FP8 ridge"),
+        say("FP4 ridge"),
     ]
-    caption = pick(
-        "各代旗舰的拐点（FLOP/byte，稠密）。来源不一时并列。",
-        "Ridge points by generation (FLOP/byte, dense). Where sources disagree, both stand.",
+    caption = say(
+        "Ridge points by generation (FLOP/byte, dense). Where sources disagree, both stand."
     )
     return write.table(headers, rows, caption)
 
 
 def _links(write: Writer, *, vendor: Names | None = None, tier: str | None = None) -> RenderedTable:
-    pick = write.pick
+    say = write.say
     if tier is not None:
-        tier = _one_of("tier", tier, _TIERS["en"])
+        tier = _one_of("tier", tier, TIERS)
     rows = []
     for link in _of_vendor(tables.links().values(), vendor):
         if tier not in {None, link.tier}:
@@ -257,8 +216,8 @@ def _links(write: Writer, *, vendor: Names | None = None, tier: str | None = Non
         rows.append(
             [
                 Cell(link.name),
-                Cell(_TIERS[write.language][link.tier]),
-                Cell(pick(_COUNTED_PER.get(link.counted_per, link.counted_per), link.counted_per)),
+                Cell(locale.section(write.language, "tiers")[link.tier]),
+                Cell(locale.section(write.language, "counted_per")[link.counted_per]),
                 write.value(link.bandwidth, "", "GB/s"),
                 write.both(link),
                 quoted._replace(text=f"{times}{quoted.text}"),
@@ -266,23 +225,22 @@ def _links(write: Writer, *, vendor: Names | None = None, tier: str | None = Non
             ]
         )
     headers = [
-        pick("链路", "Link"),
-        pick("位置", "Tier"),
-        pick("按什么计", "Counted per"),
-        pick("单向（GB/s）", "One way (GB/s)"),
-        pick("双向合计（GB/s）", "Both ways (GB/s)"),
-        pick("厂商的写法", "As the vendor prints it"),
-        pick("年份", "Year"),
+        say("Link"),
+        say("Tier"),
+        say("Counted per"),
+        say("One way (GB/s)"),
+        say("Both ways (GB/s)"),
+        say("As the vendor prints it"),
+        say("Year"),
     ]
-    caption = pick(
-        "链路带宽。双向合计总是单向的 2 倍；比较时用单向。",
-        "Link bandwidth. Both ways is always twice one way; compare one way with one way.",
+    caption = say(
+        "Link bandwidth. Both ways is always twice one way; compare one way with one way."
     )
     return write.table(headers, rows, caption)
 
 
 def _link_ratio(write: Writer, *, devices: Names = RATIOS) -> RenderedTable:
-    pick = write.pick
+    say = write.say
     rows = []
     for device in _selected(devices, None):
         link, network, memory = device.link, device.network, device.bandwidth
@@ -291,7 +249,7 @@ def _link_ratio(write: Writer, *, devices: Names = RATIOS) -> RenderedTable:
         rows.append(
             [
                 Cell(device.name),
-                write.value(memory, pick("带宽", "bandwidth"), "TB/s"),
+                write.value(memory, say("bandwidth"), "TB/s"),
                 *write.link(link),
                 write.quotients(memory, link.bandwidth, _times),
                 *write.link(network),
@@ -299,29 +257,28 @@ def _link_ratio(write: Writer, *, devices: Names = RATIOS) -> RenderedTable:
             ]
         )
     headers = [
-        pick("芯片", "Device"),
-        pick("显存（TB/s）", "Memory (TB/s)"),
-        pick("机内链路", "Scale-up link"),
-        pick("单向（GB/s）", "One way (GB/s)"),
-        pick("显存 ÷ 机内", "Memory ÷ scale-up"),
-        pick("机间链路", "Scale-out link"),
-        pick("单向（GB/s）", "One way (GB/s)"),
-        pick("显存 ÷ 机间", "Memory ÷ scale-out"),
+        say("Device"),
+        say("Memory (TB/s)"),
+        say("Scale-up link"),
+        say("One way (GB/s)"),
+        say("Memory ÷ scale-up"),
+        say("Scale-out link"),
+        say("One way (GB/s)"),
+        say("Memory ÷ scale-out"),
     ]
-    caption = pick(
-        "每张卡的显存带宽与同一代链路的单向带宽之比。",
-        "Memory bandwidth of each device over one way of the links of its own generation.",
+    caption = say(
+        "Memory bandwidth of each device over one way of the links of its own generation."
     )
     return write.table(headers, rows, caption)
 
 
 def _clusters(write: Writer) -> RenderedTable:
-    pick = write.pick
+    say = write.say
     parts = {
-        "domain": pick("每域芯片", "Chips in a domain"),
-        "nics": pick("每域网卡", "NICs of a domain"),
-        "pod": pick("每 pod 芯片", "Chips in a pod"),
-        "oversubscription": pick("收敛比", "Oversubscription"),
+        "domain": say("Chips in a domain"),
+        "nics": say("NICs of a domain"),
+        "pod": say("Chips in a pod"),
+        "oversubscription": say("Oversubscription"),
     }
     rows = []
     for cluster in tables.clusters().values():
@@ -340,22 +297,21 @@ def _clusters(write: Writer) -> RenderedTable:
                 *beyond,
             ]
         )
-    one_way = pick("单向（GB/s）", "One way (GB/s)")
+    one_way = say("One way (GB/s)")
     domain_title, nics_title, *beyond_titles = parts.values()
     headers = [
-        pick("集群", "Cluster"),
+        say("Cluster"),
         domain_title,
-        pick("机内链路", "Scale-up link"),
+        say("Scale-up link"),
         one_way,
         nics_title,
-        pick("机间链路", "Scale-out link"),
+        say("Scale-out link"),
         one_way,
         *beyond_titles,
     ]
-    caption = pick(
-        "集群的拓扑：域内走机内链路，域间走网络。带宽按单向计：机内是每芯片，机间是每张网卡。",
+    caption = say(
         "How devices are joined: a scale-up link within a domain, a network between domains. "
-        "Bandwidth is one way, of a device inside and of a NIC outside.",
+        "Bandwidth is one way, of a device inside and of a NIC outside."
     )
     return write.table(headers, rows, caption)
 
@@ -370,16 +326,16 @@ def _times(ratio: float) -> str:
 
 
 def _models(write: Writer) -> RenderedTable:
-    pick = write.pick
+    say = write.say
     parts = {
-        "params": pick("参数", "Parameters"),
-        "active_params": pick("激活参数", "Active"),
-        "tokens": pick("训练 token", "Training tokens"),
-        "layers": pick("层数", "Layers"),
-        "hidden": pick("宽度", "Width"),
-        "heads": pick("头数", "Heads"),
-        "kv_heads": pick("KV 头数", "KV heads"),
-        "head_dim": pick("头维度", "Head size"),
+        "params": say("Parameters"),
+        "active_params": say("Active"),
+        "tokens": say("Training tokens"),
+        "layers": say("Layers"),
+        "hidden": say("Width"),
+        "heads": say("Heads"),
+        "kv_heads": say("KV heads"),
+        "head_dim": say("Head size"),
     }
     rows = []
     for model in tables.models().values():
@@ -387,12 +343,12 @@ def _models(write: Writer) -> RenderedTable:
             write.note(model.note[write.language], model.name)
         values = [write.value(model.fields.get(part), title) for part, title in parts.items()]
         rows.append([Cell(model.name), Cell(model.vendor), Cell(str(model.year)), *values])
-    headers = [pick("模型", "Model"), pick("出处", "From"), pick("年份", "Year"), *parts.values()]
-    return write.table(headers, rows, pick("模型的规模与结构。", "Models: size and shape."))
+    headers = [say("Model"), say("From"), say("Year"), *parts.values()]
+    return write.table(headers, rows, say("Models: size and shape."))
 
 
 def _models_vs_chips(write: Writer) -> RenderedTable:
-    pick = write.pick
+    say = write.say
     first_model, first_chip = (tables.model(PAIRS[0][0]), tables.accelerator(PAIRS[0][1]))
     least, slowest = first_model.params, first_chip.peak("fp16")
     rows = []
@@ -405,7 +361,7 @@ def _models_vs_chips(write: Writer) -> RenderedTable:
             [
                 Cell(model.name),
                 Cell(str(model.year)),
-                write.value(model.params, pick("参数", "parameters")),
+                write.value(model.params, say("parameters")),
                 write.quotients(model.params, least, _times),
                 Cell(device.name),
                 Cell(str(device.year)),
@@ -414,19 +370,16 @@ def _models_vs_chips(write: Writer) -> RenderedTable:
             ]
         )
     headers = [
-        pick("模型", "Model"),
-        pick("年份", "Year"),
-        pick("参数", "Parameters"),
-        pick("倍数", "Growth"),
-        pick("芯片", "Chip"),
-        pick("年份", "Year"),
-        pick("FP16 稠密峰值（TFLOP/s）", "Dense FP16 peak (TFLOP/s)"),
-        pick("倍数", "Growth"),
+        say("Model"),
+        say("Year"),
+        say("Parameters"),
+        say("Growth"),
+        say("Chip"),
+        say("Year"),
+        say("Dense FP16 peak (TFLOP/s)"),
+        say("Growth"),
     ]
-    caption = pick(
-        "模型参数与单片算力，都以第一行为 1 倍。",
-        "Model parameters and one chip’s peak, each against the first row.",
-    )
+    caption = say("Model parameters and one chip’s peak, each against the first row.")
     return write.table(headers, rows, caption)
 
 
@@ -439,24 +392,21 @@ def _energy_ratio(write: Writer) -> RenderedTable:
 
 
 def _energies(write: Writer, ratio: bool) -> RenderedTable:
-    pick = write.pick
+    say = write.say
     unit_of_work = tables.energy("fp32-mul")
     rows = []
     for energy in tables.energies().values():
         row = [Cell(energy.label[write.language]), write.value(energy, "", "pJ")]
         rows.append([*row, write.quotients(energy, unit_of_work, _times)] if ratio else row)
-    headers = [pick("操作", "Operation"), pick("能耗（pJ）", "Energy (pJ)")]
+    headers = [say("Operation"), say("Energy (pJ)")]
     if ratio:
-        headers.append(pick("相对 FP32 乘法", "Against an FP32 multiply"))
-    caption = pick(
-        "每次操作的能耗，45 nm、0.9 V；访存按一次 64 位计。",
-        "Energy of one operation at 45 nm and 0.9 V; a memory access is 64 bits.",
-    )
+        headers.append(say("Against an FP32 multiply"))
+    caption = say("Energy of one operation at 45 nm and 0.9 V; a memory access is 64 bits.")
     return write.table(headers, rows, caption)
 
 
 def _quantities(write: Writer) -> RenderedTable:
-    pick = write.pick
+    say = write.say
     rows = []
     for value in lessons.quantities().values():
         sources = [citation(tables.source(name)) for name in value.sources]
@@ -464,76 +414,75 @@ def _quantities(write: Writer) -> RenderedTable:
             [
                 Cell(value.label[write.language]),
                 write.value(value, ""),
-                Cell(KINDS[write.language][value.kind]),
-                Cell(pick("；", "; ").join(sources), cited=value.sources),
+                Cell(locale.section(write.language, "kinds")[value.kind]),
+                Cell(say("; ").join(sources), cited=value.sources),
             ]
         )
     headers = [
-        pick("数值", "Quantity"),
-        pick("取值", "Value"),
-        pick("类别", "Kind"),
-        pick("来源", "Source"),
+        say("Quantity"),
+        say("Value"),
+        say("Kind"),
+        say("Source"),
     ]
-    caption = pick(
-        "各页用到的假设与已发表的数值。", "Assumptions and published figures the pages use."
-    )
+    caption = say("Assumptions and published figures the pages use.")
     return write.table(headers, rows, caption)
 
 
 def _sources(write: Writer) -> RenderedTable:
-    pick = write.pick
+    say = write.say
     rows = [
         [
             Cell(source.title, href=source.url),
             Cell(source.publisher),
             Cell(source.date),
-            Cell(_SOURCE_KINDS[write.language][source.kind]),
-            Cell(_SEEN[write.language][source.seen]),
+            Cell(locale.section(write.language, "source_kinds")[source.kind]),
+            Cell(locale.section(write.language, "seen")[source.seen]),
             Cell(source.supports[write.language]),
             _resting(write, source.id),
         ]
         for source in tables.sources().values()
     ]
     headers = [
-        pick("标题", "Title"),
-        pick("出处", "Publisher"),
-        pick("日期或版本", "Date or version"),
-        pick("类型", "Type"),
-        pick("看到的程度", "What was seen"),
-        pick("用于", "Used for"),
-        pick("由它而来", "Rests on it"),
+        say("Title"),
+        say("Publisher"),
+        say("Date or version"),
+        say("Type"),
+        say("What was seen"),
+        say("Used for"),
+        say("Rests on it"),
     ]
-    return write.table(headers, rows, pick("数值的来源。", "Where the values come from."))
+    return write.table(headers, rows, say("Where the values come from."))
 
 
 def _resting(write: Writer, source: str) -> Cell:
     """List what a source states: one line a device, link, cluster, model, operation or quantity."""
     values: dict[str, list[str]] = {}
     for fact, value in ((each.fact, each.value) for each in facts.resting_on(source)):
-        words = f"{fact.what.get(write.language, '')} {quantity(value, write.language)}".lstrip()
+        what = fact.what[write.language] if fact.what else ""
+        words = f"{what} {quantity(value, write.language)}".lstrip()
         values.setdefault(fact.name[write.language], []).append(words)
     count = sum(map(len, values.values()))
     if not count:
         return Cell("")
-    between, colon = write.pick("；", "; "), write.pick("：", ": ")
+    between, colon = write.say("; "), write.say(": ")
     return Cell(
-        write.pick(f"由它而来的值：{count} 个", f"Values that rest on it: {count}"),
+        write.say("Values that rest on it: {count}", count=count),
         items=tuple(f"{name}{colon}{between.join(words)}" for name, words in values.items()),
     )
 
 
 def _glossary(write: Writer) -> RenderedTable:
-    pick = write.pick
+    say = write.say
     rows = [
         [
-            Cell(pick(term.zh, term.en)),
-            Cell(pick(term.en, term.zh)),
+            Cell(term.zh if write.language == "zh" else term.en),
+            Cell(term.en if write.language == "zh" else term.zh),
             Cell(term.note[write.language]),
         ]
         for term in tables.glossary()
     ]
-    headers = [pick("术语", "Term"), pick("英文", "Chinese"), pick("含义", "Meaning")]
-    return write.table(headers, rows, pick("术语表。", "Glossary."))
+    headers = [say("Term"), say("Chinese"), say("Meaning")]
+    return write.table(headers, rows, say("Glossary."))
 
 
 TABLES: dict[str, Callable[..., RenderedTable]] = {

@@ -4,41 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from wallsite import locale
+from wallsite.locale import say
 from wallsite.render.facts import Statement
 from wallsite.tables.schema import Source, Value
 from wallsite.units import scale, unit
-
-KINDS = {
-    "zh": {
-        "vendor": "厂商标称",
-        "paper": "论文",
-        "third-party": "第三方",
-        "measured": "实测",
-        "derived": "推导",
-        "assumed": "假设",
-        "rumour": "传闻",
-    },
-    "en": {
-        "vendor": "vendor",
-        "paper": "paper",
-        "third-party": "third party",
-        "measured": "measured",
-        "derived": "derived",
-        "assumed": "assumed",
-        "rumour": "rumor",
-    },
-}
-
-DIRECTIONS = {
-    "zh": {"direction": "单向", "both": "双向合计", "undeclared": "方向未写明"},
-    "en": {"direction": "one way", "both": "both ways", "undeclared": "direction not stated"},
-}
-
-# A count from a million up is read in words, and the two languages group digits differently.
-_COUNTS = {
-    "zh": ((1e12, " 万亿"), (1e8, " 亿"), (1e4, " 万")),
-    "en": ((1e12, " trillion"), (1e9, " billion"), (1e6, " million")),
-}
 
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -46,7 +16,8 @@ _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 def number(value: Value, language: str) -> str:
     """Write a value's number with the digits of its data file; large counts in words."""
     if unit(value.unit).dimension == "1" and abs(value.si) >= 1e6:
-        size, word = next(pair for pair in _COUNTS[language] if abs(value.si) >= pair[0])
+        sizes = locale.section(language, "sizes")["words"]
+        size, word = next(pair for pair in sizes if abs(value.si) >= pair[0])
         return f"{value.si / size:.10g}{word}"
     if abs(value.value) >= 1e12:
         digits, exponent = f"{value.value:.10e}".split("e")
@@ -70,7 +41,8 @@ def quantity(value: Value, language: str) -> str:
     name = "" if counted and value.unit not in {"tokens", "token"} else value.unit
     words = f"{digits}{'' if name in {'%', '×'} else ' '}{name}".rstrip()
     if value.per:
-        words += f"{'，' if language == 'zh' else ', '}{DIRECTIONS[language][value.per]}"
+        direction = locale.section(language, "directions")[value.per]
+        words = say(language, "{number}, {direction}", number=words, direction=direction)
     return words
 
 
@@ -107,8 +79,8 @@ def summary(basis: Basis, language: str) -> str:
     Rivals of an input follow it: ``B200 (HGX) memory bandwidth: 7.7 TB/s / 8.0 TB/s``. What an
     input is goes without saying where the number just quotes it.
     """
-    lines = [KINDS[language][basis.kind], *basis.computed]
-    colon = "：" if language == "zh" else ": "
+    lines = [locale.section(language, "kinds")[basis.kind], *basis.computed]
+    colon = say(language, ": ")
     for item in basis.inputs:
         label = f"{item.fact.label(language)}{colon}" if basis.computed else ""
         values = (quantity(value, language) for value in (item.value, *item.rivals))

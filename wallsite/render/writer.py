@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from wallsite import locale
 from wallsite.render import facts
 from wallsite.render.facts import Statement
-from wallsite.render.words import KINDS, Basis, converted, quantity
+from wallsite.render.words import Basis, converted, quantity
 from wallsite.tables.schema import Link, Value
-
-STATUSES = {
-    "zh": {"preliminary": "规格初步", "announced": "已公布", "roadmap": "路线图"},
-    "en": {"preliminary": "preliminary", "announced": "announced", "roadmap": "roadmap"},
-}
 
 
 class Cell(NamedTuple):
@@ -60,9 +56,9 @@ class Writer:
         self.notes: dict[str, dict[str, list[str]]] = {}
         self.sources: dict[str, None] = {}
 
-    def pick(self, zh: str, en: str) -> str:
-        """Choose the text in the writer's language."""
-        return zh if self.language == "zh" else en
+    def say(self, english: str, **values: object) -> str:
+        """Say a text in the writer's language."""
+        return locale.say(self.language, english, **values)
 
     def note(self, text: str, owner: str = "", column: str = "") -> None:
         """Keep a caveat; owners and columns that share one are listed together."""
@@ -120,10 +116,10 @@ class Writer:
 
     def year(self, year: int | None, status: str) -> Cell:
         """Show a year, and the status of what does not ship yet."""
-        state = STATUSES[self.language].get(status)
+        state = locale.section(self.language, "statuses").get(status)
         if state is None or year is None:
             return Cell(state or (str(year) if year else ""))
-        return Cell(self.pick(f"{year}（{state}）", f"{year} ({state})"))
+        return Cell(self.say("{year} ({state})", year=year, state=state))
 
     def table(
         self, headers: Sequence[str], rows: Iterable[Sequence[Cell]], caption: str
@@ -144,14 +140,16 @@ class Writer:
         self.sources |= dict.fromkeys(basis.sources)
         text = " / ".join(texts)
         if basis.kind == "rumour":
-            word = KINDS[self.language]["rumour"]
-            text = self.pick(f"{text}（{word}）", f"{text} ({word})")
+            word = locale.section(self.language, "kinds")["rumour"]
+            text = self.say("{text} ({word})", text=text, word=word)
         return Cell(text, basis)
 
     def _written(self, text: str, owners: dict[str, list[str]]) -> str:
         names = []
         for owner, columns in owners.items():
-            listed = self.pick(f"（{'、'.join(columns)}）", f" ({', '.join(columns)})")
-            names.append(owner + listed if columns else owner)
-        who = self.pick("；", "; ").join(name for name in names if name)
-        return f"{who}{self.pick('：', ': ')}{text}" if who else text
+            listed = self.say(", ").join(columns)
+            names.append(
+                self.say("{owner} ({listed})", owner=owner, listed=listed) if listed else owner
+            )
+        who = self.say("; ").join(name for name in names if name)
+        return f"{who}{self.say(': ')}{text}" if who else text

@@ -13,7 +13,7 @@ from markdown.util import AtomicString
 from pymdownx.blocks import BlocksExtension, BlocksProcessor
 from pymdownx.blocks.block import Block, type_any
 
-from wallsite import tables
+from wallsite import locale, tables
 from wallsite.render import export
 from wallsite.render.table import Cell, RenderedTable, render
 from wallsite.site import figures, provenance
@@ -89,10 +89,6 @@ class _Directive(Block):  # type: ignore[misc]
         raise NotImplementedError
 
 
-_WORDS = {
-    "notes": {"zh": "说明", "en": "Notes"},
-    "sources": {"zh": "来源", "en": "Sources"},
-}
 _MANY = 4  # notes; more are folded
 
 
@@ -118,11 +114,11 @@ class _Table(_Directive):
         _name(body, self.argument)
         notes = frame
         if len(table.notes) > _MANY:
-            frame.append(notes := _fold(_WORDS["notes"][language]))
+            frame.append(notes := _fold(locale.say(language, "Notes")))
         for note in table.notes:
             ET.SubElement(notes, "p", {"class": "ws-table__note"}).text = AtomicString(note)
         if table.sources:
-            frame.append(fold := _fold(_WORDS["sources"][language]))
+            frame.append(fold := _fold(locale.say(language, "Sources")))
             fold.append(self._sources(table.sources))
         return frame
 
@@ -199,9 +195,6 @@ def _name(entries: ET.Element, table: str) -> None:
         entry.set("id", name)
 
 
-_DOWNLOAD = {"zh": "下载", "en": "Download"}
-
-
 class _Downloads(_Directive):
     NAME = "downloads"
 
@@ -212,7 +205,7 @@ class _Downloads(_Directive):
         except tables.UnknownName as error:
             raise self.error(error) from None
         line = ET.SubElement(parent, "p", {"class": "ws-downloads"} | NOT_SEARCHED)
-        line.text = f"{_DOWNLOAD[self.page.language]} "
+        line.text = f"{locale.say(self.page.language, 'Download')} "
         for form in export.FORMATS:
             file = export.path(table, form)
             link = ET.SubElement(line, "a", href=self.page.link(file), download="")
@@ -236,14 +229,6 @@ class _Figure(_Directive):
         return element
 
 
-_RUN = {
-    "zh": "# uv 和 pipx 会取来程序，并装好它所需的包\nuv run {address}\npipx run {address}\n"
-    "# 已经下载程序、装好 wallsite 时\npython {name}",
-    "en": "# uv and pipx fetch the program and install what it needs\nuv run {address}\n"
-    "pipx run {address}\n# with the program downloaded and wallsite installed\npython {name}",
-}
-
-
 class _Snippet(_Directive):
     NAME = "snippet"
 
@@ -253,9 +238,9 @@ class _Snippet(_Directive):
             raise self.error(f"no snippet named {name!r}")
         frame = ET.SubElement(parent, "div", {"class": "ws-snippet"})
         link = ET.SubElement(frame, "a", href=self.page.link(f"snippets/{name}"), download="")
-        link.text = AtomicString(f"{_DOWNLOAD[self.page.language]} {name}")
+        link.text = AtomicString(f"{locale.say(self.page.language, 'Download')} {name}")
         commands = self.md.preprocessors["fenced_code_block"].highlight(
-            src=_RUN[self.page.language].format(
+            src=locale.section(self.page.language, "snippets")["run"].format(
                 name=name, address=urljoin(self.page.site, f"snippets/{name}")
             ),
             language="bash",

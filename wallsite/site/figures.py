@@ -7,11 +7,10 @@ from xml.etree import ElementTree as ET
 from markdown import Markdown
 from markdown.util import AtomicString
 
+from wallsite import locale
 from wallsite.site.build.painter import Drawn
 from wallsite.site.html import NOT_SEARCHED, data_table, rows, scrollable
 from wallsite.site.page import Page
-
-_NUMBERS = {"zh": "图中的数", "en": "The numbers behind it"}
 
 
 def figure(drawn: Drawn, page: Page, md: Markdown) -> ET.Element:
@@ -24,7 +23,7 @@ def figure(drawn: Drawn, page: Page, md: Markdown) -> ET.Element:
         caption = ET.SubElement(element, "p", {"class": "ws-figure__caption"})
         caption.text = AtomicString(drawn.caption)
     if drawn.table:
-        summary = _NUMBERS[page.language]
+        summary = locale.say(page.language, "The numbers behind it")
         attributes = {"class": "ws-figure__numbers"} | NOT_SEARCHED
         details = ET.SubElement(element, "details", attributes)
         ET.SubElement(details, "summary").text = summary

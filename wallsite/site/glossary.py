@@ -33,9 +33,9 @@ class _Marker(Treeprocessor):  # type: ignore[misc]
         self.page = page
 
     def run(self, root: ET.Element) -> None:
-        if self.page.path == PAGE:
-            return
         language = self.page.language
+        if self.page.path == PAGE or language not in {"zh", "en"}:
+            return  # the glossary has terms in these two
         self.terms = {getattr(term, language).casefold(): term for term in tables.glossary()}
         # The longest first, so that 张量并行 is never taken for 并行.
         words = sorted(self.terms, key=len, reverse=True)

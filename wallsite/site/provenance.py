@@ -13,27 +13,12 @@ from markdown import Markdown
 from markdown.treeprocessors import Treeprocessor
 from markdown.util import AtomicString
 
-from wallsite import tables
+from wallsite import locale, tables
 from wallsite.render.facts import Statement
-from wallsite.render.words import KINDS, Basis, citation, quantity, summary
+from wallsite.render.words import Basis, citation, quantity, summary
 from wallsite.site.html import NOT_SEARCHED
 from wallsite.site.page import Page
 from wallsite.tables import Value
-
-_WORDS = {
-    "zh": {
-        "rival": "另有来源给出：",
-        "none": "只用到公式、定义或上市年份，没有带来源的输入。",
-        "formula": "式中各数的来历",
-        "keys": "Enter：进入来源链接　方向键：别的数　Esc：关闭",
-    },
-    "en": {
-        "rival": "Another source says: ",
-        "none": "Uses only formulas, definitions or release years; no input has a source.",
-        "formula": "Where the numbers in this formula come from",
-        "keys": "Enter: to the sources · arrows: other numbers · Esc: close",
-    },
-}
 
 
 def register(md: Markdown, page: Page) -> None:
@@ -61,7 +46,7 @@ class _Inputs(Treeprocessor):  # type: ignore[misc]
     def __init__(self, md: Markdown, page: Page) -> None:
         super().__init__(md)
         self.page = page
-        self.words = _WORDS[page.language]
+        self.words = locale.section(page.language, "provenance")
 
     def run(self, root: ET.Element) -> None:
         if not any("data-from" in element.attrib for element in root.iter()):
@@ -99,7 +84,9 @@ class _Inputs(Treeprocessor):  # type: ignore[misc]
     def _statement(self, entry: ET.Element, value: Value, start: str = "") -> None:
         """Add a value with its kind, its sources and its note."""
         language = self.page.language
-        words = f"{start}{quantity(value, language)} · {KINDS[language][value.kind]}"
+        words = (
+            f"{start}{quantity(value, language)} · {locale.section(language, 'kinds')[value.kind]}"
+        )
         ET.SubElement(entry, "p").text = AtomicString(words)
         entry.extend(cited(name, self.page) for name in value.sources)
         if value.note:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any, NoReturn
 
 from wallsite._checks import did_you_mean, near_matches, positive, shown
-from wallsite.tables.schema import KINDS, NO_TEXT, PER, Link, Source, Text, Value
+from wallsite.tables.schema import KINDS, NO_TEXT, PER, Link, Source, Text, Value, Words
 from wallsite.units import unit
 
 
@@ -88,11 +87,11 @@ class Entry:
             return NO_TEXT
         if not (
             isinstance(text, dict)
-            and text.keys() == {"zh", "en"}
+            and text.keys() >= {"zh", "en"}
             and all(map(_is_text, text.values()))
         ):
             self.fail(field, f'expected {{ zh = "…", en = "…" }}, found {shown(text)}')
-        return MappingProxyType(text)
+        return Words(text)
 
     def strings(self, field: str, choices: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Take a list of strings; empty if absent."""

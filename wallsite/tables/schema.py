@@ -19,6 +19,14 @@ Text = Mapping[str, str]
 
 NO_TEXT: Text = MappingProxyType({})
 
+
+class Words(dict[str, str]):
+    """A text by language; a language that has none of its own reads the English."""
+
+    def __missing__(self, language: str) -> str:
+        return self["en"]
+
+
 KINDS = ("vendor", "paper", "third-party", "measured", "derived", "assumed", "rumour")
 """What sort of statement a value is."""
 
