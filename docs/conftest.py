@@ -11,10 +11,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from doctests import evaluators
+from doctests import evaluators, update
 from doctests.document import Page
 from doctests.parsers import CodeParser, NumberParser
 from sybil import Sybil
+
+from wallsite import lessons
 
 SNIPPETS = Path(__file__).parent.parent / "snippets"
 
@@ -24,6 +26,8 @@ page = ExitStack()
 def set_up(namespace):
     folder = page.enter_context(TemporaryDirectory())
     shutil.copytree(SNIPPETS, folder, dirs_exist_ok=True)
+    for record in lessons.recorded().values():  # which the site serves as well
+        shutil.copy(record, folder)
     patch = page.enter_context(pytest.MonkeyPatch.context())
     patch.chdir(folder)
     patch.setenv("MPLBACKEND", "Agg")
@@ -33,7 +37,12 @@ def set_up(namespace):
     namespace["__name__"] = "__main__"
 
 
+def pytest_configure(config):
+    update.enabled = config.getoption("--update")
+
+
 def tear_down(namespace):
+    update.write()
     if pyplot := sys.modules.get("matplotlib.pyplot"):
         pyplot.close("all")
     page.close()

@@ -25,7 +25,7 @@ for ranks in (1, 8, 64, 256, 1024, 2048, 4096, 16384):
     carried = collectives.ring_all_reduce(SIZE, ranks, beta)
     waited = collectives.ring_all_reduce(SIZE, ranks, beta, ALPHA) - carried
     step = collectives.step_time(compute, SIZE, ranks, beta, ALPHA)
-    efficiency = collectives.scaling_efficiency(compute, step, ranks)
+    efficiency = collectives.strong_scaling_efficiency(compute, step, ranks)
     print(
         f"{ranks:5}  {compute / ranks:10.3f}  {carried:8.3f}  {waited:10.3f}  {step:8.3f}"
         f"  {efficiency:11.1%}"

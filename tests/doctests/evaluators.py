@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from sybil import Example
 
+from doctests import update
 from wallsite.site.blocks import Block
 from wallsite.site.checked.numbers import NumberError
 
@@ -43,7 +44,7 @@ def run_python(example: Example) -> str | None:
     except SystemExit as error:
         if error.code:
             return f"exits with {error.code!r}"
-    return difference(printed.getvalue(), output)
+    return _compared(example.path, block, output, printed.getvalue())
 
 
 def run_doctest(example: Example) -> str | None:
@@ -82,7 +83,7 @@ def run_shell(example: Example) -> str | None:
         pytest.skip(f"{_place(example)}: needs torch")
     if done.returncode:
         return f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
-    return difference(done.stdout, output) if output else None
+    return _compared(example.path, block, output, done.stdout) if output else None
 
 
 def check_number(example: Example) -> str | None:
@@ -90,8 +91,17 @@ def check_number(example: Example) -> str | None:
     try:
         example.parsed.check()
     except NumberError as error:
+        if error.right is not None:
+            update.number(example.path, example.parsed, error.right)
         return str(error)
     return None
+
+
+def _compared(path: str, block: Block, output: Block | None, printed: str) -> str | None:
+    different = difference(printed, output)
+    if different:
+        update.output(path, block, output, printed)
+    return different
 
 
 def refuse_block(example: Example) -> str:

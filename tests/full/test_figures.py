@@ -6,11 +6,12 @@ import os
 import re
 import subprocess
 import sys
-from importlib import import_module
+import tomllib
 from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import lesson
 import pylopdf_fonts_zh_cn
 import pytest
 
@@ -19,30 +20,16 @@ pytest.importorskip("matplotlib")
 from click.testing import CliRunner
 from matplotlib.ft2font import FT2Font
 
-from wallsite import figures
+from wallsite import figures, lessons
 from wallsite.figures import (
     __main__ as cli,
 )
-from wallsite.figures import (
-    all_reduce_flow,
-    bandwidth_staircase,
-    data_path,
-    decode_prefill,
-    energy_per_op,
-    labels,
-    models_vs_chips,
-    q1_decision_tree,
-    q2_three_walls,
-    q3_scaling,
-    roofline,
-    style,
-    worker,
-)
+from wallsite.figures import labels, style, worker
 from wallsite.figures.svg import document, themed
 from wallsite.tables import UnknownName
 
 ROOT = Path(__file__).parents[2]
-CASES = [(name, lang) for name in figures.NAMES for lang in figures.LANGUAGES]
+CASES = [(name, lang) for name in lesson.figures() for lang in lesson.LANGUAGES]
 CJK = re.compile(r"[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]")
 
 
@@ -62,126 +49,6 @@ def texts(answer):
 
 def drawn_texts(svg):
     return [element.text for element in ET.fromstring(svg).iter() if element.tag.endswith("}text")]
-
-
-# --- The numbers, against hand arithmetic -----------------------------------------------------
-
-
-def test_data_path_divides_the_peak_by_each_bandwidth():
-    assert data_path.data().waiting == pytest.approx((295.34, 2198.67, 19788), rel=1e-4)
-
-
-def test_staircase_factors():
-    a100, h100, b300 = bandwidth_staircase.data()
-    assert a100.bandwidths == pytest.approx((2.039e12, 300e9, 25e9))
-    assert h100.bandwidths == pytest.approx((3.35e12, 450e9, 50e9))
-    assert b300.bandwidths == pytest.approx((7.7e12, 900e9, 100e9))
-    assert a100.steps == pytest.approx((6.797, 12), rel=1e-3)
-    assert h100.steps == pytest.approx((7.444, 9), rel=1e-3)
-    assert b300.steps == pytest.approx((8.556, 9), rel=1e-3)
-
-
-def test_models_and_chips_cover_one_window_and_no_ratio_uses_the_rumour():
-    numbers = models_vs_chips.data()
-    assert (numbers.models[0].year, numbers.models[-1].year) == (2018, 2024)
-    assert (numbers.chips[0].year, numbers.chips[-1].year) == (2018, 2024)
-    assert numbers.years == 6
-    assert numbers.models[-1].growth == pytest.approx(405 / 0.34)
-    assert numbers.chips[-1].growth == pytest.approx(2250 / 125)
-    assert models_vs_chips.yearly(18, 6) == pytest.approx(1.619, rel=1e-3)
-    assert models_vs_chips.yearly(405 / 0.34, 6) == pytest.approx(3.256, rel=1e-3)
-    assert numbers.rumour not in numbers.models
-    assert [chip.value for chip in numbers.chips] == pytest.approx(
-        [125e12, 312e12, 989.4e12, 2250e12]
-    )
-
-
-def test_roofline_ridges():
-    ridges = {name: roof.ridge for name, roof in roofline.data().items()}
-    assert ridges == pytest.approx(
-        {"A100": 153.02, "H100": 295.34, "H200": 206.13, "B200": 292.21}, rel=1e-4
-    )
-
-
-def test_decode_and_prefill_intensities():
-    numbers = decode_prefill.data()
-    cache = 4096 * 2 * 32 * 32 * 128 * 2  # bytes of one sequence: tokens · 2 · L · h · d · b
-    weights = 14e9
-    assert numbers.context == 4096
-    for lane, batch in zip(numbers.lanes, (1, 32, 256), strict=False):
-        assert lane.batch == batch
-        assert lane.weights_only == pytest.approx(batch)
-        assert lane.intensity == pytest.approx(14e9 * batch / (weights + batch * cache))
-        assert lane.share == pytest.approx(lane.intensity / 295.343, rel=1e-4)
-        assert lane.intensity < numbers.cap
-    assert numbers.cap == pytest.approx(6.519, rel=1e-3)
-    assert numbers.grouped_cap == pytest.approx(29.80, rel=1e-3)
-    prefill = numbers.lanes[-1]
-    assert prefill.weights_only == pytest.approx(2048)
-    assert prefill.intensity == pytest.approx(14e9 * 2048 / (weights + cache / 2))
-    assert prefill.share == 1
-
-
-def test_energy_ratios():
-    numbers = energy_per_op.data()
-    assert numbers.ratios == pytest.approx((1300 / 3.7, 2600 / 3.7))
-    assert numbers.energies["int8-add"] == pytest.approx(0.03e-12)
-    assert numbers.energies["sram-1m"] == pytest.approx(100e-12)
-
-
-def test_q1_states_the_premise_of_the_question():
-    assert q1_decision_tree.data().dram == pytest.approx(0.95)
-
-
-def test_q2_keeps_what_sources_disagree_on():
-    chips = q2_three_walls.data()
-    assert chips["910C"].peak == pytest.approx((752e12, 800e12))
-    assert chips["910B"].peak == pytest.approx((376e12, 280e12, 414e12))
-    assert chips["B200"].bandwidth == pytest.approx((7.7e12, 8.0e12))
-    assert chips["B200"].ridge == pytest.approx((292.21, 281.25), rel=1e-4)
-    assert chips["910B"].ridge == pytest.approx((235, 175, 258.75))
-    assert chips["910B"].scale_up == pytest.approx((196e9, 392e9))
-    assert chips["910C"].scale_up == pytest.approx((392e9,))
-    assert chips["910B"].scale_out == ()
-    assert [chips[name].scale_out for name in ("H100", "B200", "910C")] == [(50e9,)] * 3
-
-
-def test_q3_terms_turning_point_and_efficiency():
-    numbers = q3_scaling.data()
-    compute = 6 * 7e9 * 1e6 / (989.4e12 * 0.4)
-    assert numbers.compute == pytest.approx(compute)
-    assert numbers.turning == pytest.approx(((compute - 0.56) / 1e-5) ** 0.5)
-    few, many = numbers.step(128), numbers.step(256)
-    assert few.volume == pytest.approx(2 * 127 / 128 * 14e9 / 50e9)
-    assert few.latency == pytest.approx(2 * 127 * 5e-6)
-    assert few.total == pytest.approx(few.compute + few.volume + few.latency)
-    assert (few.efficiency, many.efficiency) == pytest.approx((0.598, 0.425), abs=5e-4)
-    assert many.total < few.total, "below 70 % is diminishing, not negative"
-    turning = round(numbers.turning)
-    least = numbers.step(turning).total
-    assert all(numbers.step(n).total > least for n in (turning // 2, 2 * turning))
-    assert (
-        numbers.step(numbers.fades).efficiency < 0.7 <= numbers.step(numbers.fades - 1).efficiency
-    )
-
-
-@pytest.mark.parametrize("ranks", [2, 3, 4, 8])
-def test_ring_sums_every_chunk_once_on_every_rank(ranks):
-    start, *steps = all_reduce_flow.ring(ranks)
-    assert start.summed == ((1,) * ranks,) * ranks
-    assert start.received == frozenset()
-    assert len(steps) == 2 * (ranks - 1)
-    for state in steps:
-        assert sorted(rank for rank, _ in state.received) == list(range(ranks))
-    scattered = steps[ranks - 2].summed
-    assert [row.count(ranks) for row in scattered] == [1] * ranks, "one finished chunk each"
-    assert steps[-1].summed == ((ranks,) * ranks,) * ranks
-
-
-def test_all_reduce_volumes():
-    numbers = all_reduce_flow.data()
-    volumes = (numbers.sent, numbers.inside, numbers.across, numbers.flat)
-    assert volumes == pytest.approx((1.5, 1.5, 0.25, 1.75))
 
 
 @pytest.mark.parametrize(
@@ -212,14 +79,36 @@ def test_handy_units():
 # --- What they say ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", figures.NAMES)
+@pytest.mark.parametrize("name", lesson.figures())
 def test_data_knows_no_language(name):
-    module = import_module(f"wallsite.figures.{name.replace('-', '_')}")
+    module = lesson.figure(name)
     assert list(inspect.signature(module.data).parameters) == []
-    assert set(module.WORDS) == set(figures.LANGUAGES)
 
 
-@pytest.mark.parametrize("name", figures.NAMES)
+@pytest.mark.parametrize("name", lesson.figures())
+def test_the_numbers_of_a_figure_are_tested_in_its_lesson(name):
+    folder = Path(lesson.figure(name).__file__).parents[1] / "tests"
+    tests = "".join(path.read_text("utf-8") for path in folder.glob("test_*.py"))
+    assert f'figure("{name}").data()' in tests, (
+        f"{folder}/test_figures.py: compare the numbers of figure({name!r}).data() with sums done "
+        "by hand"
+    )
+
+
+WORDS = [*lessons.files("figures/*.zh.toml"), *(ROOT / "wallsite/figures").glob("*.zh.toml")]
+
+
+@pytest.mark.parametrize("path", WORDS, ids=lambda path: path.name)
+def test_a_figure_says_the_same_things_in_each_language(path):
+    other = path.with_name(path.name.replace(".zh.", ".en."))
+    zh, en = (tomllib.loads(each.read_text("utf-8")) for each in (path, other))
+    assert zh.keys() == en.keys()
+    filled = re.compile(r"\{\w*")
+    for key, text in zh.items():
+        assert set(filled.findall(str(text))) == set(filled.findall(str(en[key]))), key
+
+
+@pytest.mark.parametrize("name", lesson.figures())
 def test_both_languages_show_the_same_lines_and_numbers(answers, name):
     zh, en = (answers[name, lang] for lang in ("zh", "en"))
     lines = [[e.get("d") for e in ET.fromstring(a["svg"]).iter() if e.get("d")] for a in (zh, en)]
@@ -252,16 +141,16 @@ def test_texts_are_complete_and_in_their_language(answers, name, lang):
         assert [text for text in said if half_width.search(text)] == []
 
 
-@pytest.mark.parametrize("name", figures.NAMES)
+@pytest.mark.parametrize("name", lesson.figures())
 def test_chinese_is_spaced_as_the_guide_asks(answers, name):
     autocorrect = pytest.importorskip("autocorrect_py")
     said = texts(answers[name, "zh"])
     assert [autocorrect.format(text) for text in said] == said
 
 
-@pytest.mark.parametrize("lang", figures.LANGUAGES)
+@pytest.mark.parametrize("lang", lesson.LANGUAGES)
 def test_titles_carry_computed_numbers(answers, lang):
-    titles = {name: answers[name, lang]["title"] for name in figures.NAMES}
+    titles = {name: answers[name, lang]["title"] for name in lesson.figures()}
     assert "19,788" in titles["data-path"]
     assert "6.8" in titles["bandwidth-staircase"]
     assert "1,191" in titles["models-vs-chips"]
@@ -325,12 +214,12 @@ def test_separate_processes_write_the_same_bytes(tmp_path):
     ]
     assert [process.wait() for process in writing] == [0, 0]
     first, second = (sorted((tmp_path / seed).iterdir()) for seed in ("1", "2"))
-    assert [file.name for file in first] == sorted(f"{name}.zh.svg" for name in figures.NAMES)
+    assert [file.name for file in first] == sorted(f"{name}.zh.svg" for name in lesson.figures())
     assert [file.read_bytes() for file in first] == [file.read_bytes() for file in second]
 
 
 def test_drawing_twice_gives_the_same_fragment(answers):
-    for name in figures.NAMES:
+    for name in lesson.figures():
         assert worker.answer({"name": name, "lang": "en"}) == answers[name, "en"]
 
 
@@ -440,7 +329,7 @@ def test_walls_differ_for_colour_blind_eyes(kind, theme):
 def test_unknown_figure_and_language():
     with pytest.raises(UnknownName, match="unknown figure 'rooflin'; did you mean roofline"):
         figures.draw("rooflin", "en")
-    with pytest.raises(ValueError, match="lang must be one of zh, en, got 'fr'"):
+    with pytest.raises(ValueError, match=r"roofline\.fr\.toml is missing"):
         figures.draw("roofline", "fr")
 
 

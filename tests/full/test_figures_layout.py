@@ -1,6 +1,7 @@
 """No text of a figure overlaps another or leaves the frame: by Matplotlib and in a browser."""
 
 import browser as browsers
+import lesson
 import pylopdf_fonts_zh_cn
 import pytest
 
@@ -14,7 +15,7 @@ from wallsite.figures.svg import themed
 
 pytestmark = pytest.mark.slow
 
-CASES = [(name, lang) for name in figures.NAMES for lang in figures.LANGUAGES]
+CASES = [(name, lang) for name in lesson.figures() for lang in lesson.LANGUAGES]
 # Fonts a reader may have: the one the layout is made with, the narrow and the wide extremes of
 # common sans-serif fonts (Arial's metrics, Verdana's metrics), and the stack of the site.
 FAMILIES = {
@@ -49,8 +50,8 @@ def pages(tmp_path_factory):
     )
     with browsers.launch() as browser:
         opened = {}
-        for lang in figures.LANGUAGES:
-            drawn = [themed(figures.draw(name, lang).figure) for name in figures.NAMES]
+        for lang in lesson.LANGUAGES:
+            drawn = [themed(figures.draw(name, lang).figure) for name in lesson.figures()]
             file = tmp_path_factory.mktemp(lang) / "figures.html"
             file.write_text(head + "".join(drawn), encoding="utf-8")
             opened[lang] = browser.new_page()
@@ -77,13 +78,13 @@ MEASURE = """async family => {
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
-@pytest.mark.parametrize("lang", figures.LANGUAGES)
+@pytest.mark.parametrize("lang", lesson.LANGUAGES)
 def test_text_is_clear_in_a_browser(pages, lang, family):
     measured = pages[lang].evaluate(MEASURE, family)
-    assert len(measured) == len(figures.NAMES)
+    assert len(measured) == len(lesson.figures())
     assert all(boxes for boxes, _, _ in measured)
     found = {
         name: list(clashes(boxes, width, height))
-        for name, (boxes, width, height) in zip(figures.NAMES, measured, strict=True)
+        for name, (boxes, width, height) in zip(lesson.figures(), measured, strict=True)
     }
     assert {name: lines for name, lines in found.items() if lines} == {}

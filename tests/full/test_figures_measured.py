@@ -7,6 +7,7 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import lesson
 import measured
 import pytest
 from click.testing import CliRunner
@@ -17,7 +18,7 @@ pytest.importorskip("matplotlib")
 
 from layout import clashes, text_boxes
 
-from wallsite import cli, figures, probes, tables
+from wallsite import cli, probes, tables
 from wallsite.figures import measured_roofline, style
 
 EVERYTHING = measured.everything()
@@ -228,7 +229,7 @@ def test_chinese_legends_are_chinese():
 
 
 def test_both_languages_draw_the_same_lines_and_numbers():
-    drawings = [compose([EVERYTHING], ["h100-sxm"], lang) for lang in figures.LANGUAGES]
+    drawings = [compose([EVERYTHING], ["h100-sxm"], lang) for lang in lesson.LANGUAGES]
     one, other = (lines(drawing) for drawing in drawings)
     assert one == other
     numbers = [[row[2:] for row in drawing.table.rows] for drawing in drawings]
@@ -255,7 +256,7 @@ CASES = {
     "alone": ([EVERYTHING], []),
     "every kind of point": ([recorded()["xeon-numpy"]], []),
     "without points": ([measured.run(*measured.MEMORY, *measured.MATMULS)], []),
-    "the figure of the page": measured_roofline.data(),
+    "the figure of the page": lesson.figure("measured-roofline").data(),
     "a laptop and a GPU": ([EVERYTHING, named("GPU", *GPU)], []),
     "beside the catalog": ([EVERYTHING], ["h100-sxm", "b200", "tpu-v6e"]),
     "beside slopes": ([EVERYTHING], ["xeon-8480", "m4-max", "epyc-9654"]),
@@ -278,7 +279,7 @@ def drawn():
     return draw
 
 
-@pytest.mark.parametrize("lang", figures.LANGUAGES)
+@pytest.mark.parametrize("lang", lesson.LANGUAGES)
 @pytest.mark.parametrize("case", CASES)
 def test_texts_are_clear(drawn, case, lang):
     figure = drawn(case, lang).figure

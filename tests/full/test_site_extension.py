@@ -7,7 +7,7 @@ import sys
 import pytest
 from pages import ROOT
 
-from wallsite import tables
+from wallsite import lessons, tables
 from wallsite.site import blocks
 from wallsite.site.build import depends, painter
 from wallsite.site.checked import numbers
@@ -303,44 +303,60 @@ def test_drawing_is_kept_until_the_package_changes(tmp_path, monkeypatch):
         for changed in ({"lang": "zh"}, {"code": CODE + "\n"}):
             with pytest.raises(painter.DrawingError, match="no_such_module"):
                 painter.Painter(tmp_path).draw(request | changed)
-        patch.setattr(painter.depends, "digest", lambda code: "another version")
+        patch.setattr(painter.depends, "package", lambda: "another version")
         with pytest.raises(painter.DrawingError, match="no_such_module"):
             painter.Painter(tmp_path).draw(request)
 
 
-LOOKUP = "from wallsite import tables\n\ntables.accelerator('h100')"
-
-
 @pytest.mark.parametrize(
-    ("code", "path", "depends_on_it"),
+    ("path", "depends_on_it"),
     [
-        (LOOKUP, "tables/load.py", True),
-        (LOOKUP, "tables/data/accelerators.toml", True),
-        (LOOKUP, "tables/data/quantities/memory.toml", False),
-        (LOOKUP, "tables/data/glossary.toml", False),
-        (LOOKUP, "roofline.py", False),
-        (LOOKUP + "\nlessons.quantity('q3.alpha')", "tables/data/quantities/memory.toml", True),
-        ("from wallsite.tables import glossary", "tables/data/glossary.toml", True),
-        ("from wallsite import roofline", "_checks.py", True),
-        ("from wallsite import roofline", "tables/data/accelerators.toml", False),
-        ("def f():\n    import wallsite.figures.style as s", "figures/style.py", True),
-        ("import wallsite.figures.style", "figures/__init__.py", True),
-        ("import wallsite.figures.style", "site/html.py", False),
-        ("import math", "__init__.py", False),
-        ("%matplotlib inline\nimport math", "cli.py", True),  # what cannot be read may use anything
+        ("tables/load.py", True),
+        ("tables/data/accelerators.toml", True),
+        ("roofline.py", True),
+        ("figures/style.py", True),
+        ("site/html.py", False),
+        ("cli/lookup.py", False),
     ],
 )
-def test_code_depends_on_what_it_imports_and_looks_up(
-    tmp_path, monkeypatch, code, path, depends_on_it
+def test_a_drawing_depends_on_the_package_and_not_on_the_site(
+    tmp_path, monkeypatch, path, depends_on_it
 ):
     root = tmp_path / "wallsite"
     shutil.copytree(ROOT / "wallsite", root, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(depends, "_ROOT", root)
-    monkeypatch.setattr(depends, "_DATA", root / "tables/data")
-    before = depends.digest.__wrapped__(code)
+    before = depends.package.__wrapped__()
     with (root / path).open("a") as file:
         file.write("\n# changed\n")
-    assert (depends.digest.__wrapped__(code) != before) is depends_on_it
+    assert (depends.package.__wrapped__() != before) is depends_on_it
+
+
+@pytest.mark.parametrize(
+    ("path", "depends_on_it"),
+    [
+        ("figures/roofline.py", True),
+        ("figures/roofline.en.toml", True),
+        ("figures/roofline.zh.toml", False),
+        ("figures/data_path.en.toml", False),
+        ("figures/data_path.py", True),  # which the figure might import
+        ("quantities/memory.toml", True),
+        ("formulas.toml", False),
+    ],
+)
+def test_a_figure_of_a_lesson_depends_on_its_words_and_its_lesson(
+    tmp_path, monkeypatch, path, depends_on_it
+):
+    shutil.copytree(ROOT / "docs" / "lessons", tmp_path / "docs" / "lessons")
+    monkeypatch.setenv(lessons.VARIABLE, str(tmp_path / "docs" / "lessons"))
+    lessons.figures.cache_clear()
+    try:
+        before = depends.figure("roofline", "en")
+        with (tmp_path / "docs" / "lessons" / "three-walls" / path).open("a") as file:
+            file.write("\n# changed\n")
+        assert (depends.figure("roofline", "en") != before) is depends_on_it
+    finally:
+        monkeypatch.undo()
+        lessons.figures.cache_clear()
 
 
 def test_drawings_that_no_page_shows_are_deleted(tmp_path):

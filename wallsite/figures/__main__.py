@@ -9,6 +9,7 @@ import click
 from wallsite import lessons
 from wallsite.figures import draw
 from wallsite.figures.svg import document, themed
+from wallsite.tables import DataError, UnknownName
 
 
 @click.command()
@@ -19,9 +20,12 @@ from wallsite.figures.svg import document, themed
 @click.option("--name", "names", multiple=True, help="Only this one; repeatable.")
 def main(out: Path, lang: str, names: tuple[str, ...]) -> None:
     """Write figures as SVG files into a folder."""
-    out.mkdir(parents=True, exist_ok=True)
     for name in names or lessons.figures():
-        drawing = draw(name, lang)
+        try:
+            drawing = draw(name, lang)
+        except (UnknownName, DataError) as error:
+            raise click.UsageError(str(error)) from None
+        out.mkdir(parents=True, exist_ok=True)
         file = out / f"{name}.{lang}.svg"
         fragment = themed(drawing.figure, title=drawing.title, alt=drawing.alt)
         file.write_text(document(fragment), encoding="utf-8")

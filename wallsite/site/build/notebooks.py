@@ -7,6 +7,7 @@ only the cells are kept, in the markup of this site.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator
@@ -33,7 +34,8 @@ def version(docs: Path) -> str:
     """Name what the results of a folder's notebooks depend on besides the notebooks."""
     notebooks = (x for x in sorted(docs.rglob("*.ipynb")) if ".ipynb_checkpoints" not in x.parts)
     cells = (cell for path in notebooks for cell in _read(path).cells)
-    return depends.digest("\n".join(cell.source for cell in cells if cell.cell_type == "code"))
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    return hashlib.sha256((code + depends.package()).encode()).hexdigest()
 
 
 def forget_others(results: Path) -> None:

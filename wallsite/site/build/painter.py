@@ -139,13 +139,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _key(request: dict[str, str]) -> str:
-    text = json.dumps(request, sort_keys=True) + depends.digest(_code(request))
+    name, language = request.get("name"), request["lang"]
+    used = depends.figure(name, language) if name else depends.package()
+    text = json.dumps(request, sort_keys=True) + used
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def _code(request: dict[str, str]) -> str:
-    """Write the Python that a request makes the worker run."""
-    code = request.get("code")
-    if code is None:
-        code = f"import wallsite.figures.{request['name'].replace('-', '_')}"
-    return f"import wallsite.figures.worker\n{code}"

@@ -31,7 +31,7 @@ from wallsite import lessons, tables
 from wallsite.render import export
 from wallsite.site.build import front_matter, links, notebooks, painter, programs
 from wallsite.site.build.beside import LANGUAGE, Beside
-from wallsite.site.errors import shown
+from wallsite.site.errors import read, shown
 
 _log = logging.getLogger("mkdocs.wallsite")
 
@@ -65,7 +65,9 @@ class Build:
         # Not the temporary folder itself, which nobody else may read.
         config.site_dir = str(Path(self._folder.name, "site"))
         self._figures = kept / "figures" / self._code
-        self._speak()
+        # Processes that draw figures and run notebooks find the lessons by it.
+        os.environ[lessons.VARIABLE] = str(self._root / "docs" / "lessons")
+        self._set_language()
         links.watch(Path(config.docs_dir))
         self._options = config.mdx_configs["wallsite.site.extension"]
         self._options |= {
@@ -79,9 +81,11 @@ class Build:
         self._results = kept / "notebooks" / self._code / notebooks.version(Path(config.docs_dir))
         config.plugins["mkdocs-jupyter"].config["cache_dir"] = str(self._results)
 
-    def _speak(self) -> None:
+    def _set_language(self) -> None:
         """Set everything in the configuration that depends on the language."""
         for code, language in self._languages.items():
+            if absent := sorted(_SAID - language.keys()):
+                raise BuildError(f"mkdocs.yml: extra.languages.{code}: {absent[0]} is missing")
             language["code"] = code
             language["path"] = "" if code == self._main else f"{code}/"
             language["url"] = urljoin(self._base, language["path"])
@@ -89,6 +93,11 @@ class Build:
         config = self._config
         config.extra["language"] = here
         config.extra["others"] = [x for x in self._languages.values() if x is not here]
+        for other in self._languages.values():
+            # The theme links a page only to languages that have it.
+            other["pages"] = sorted(_pages(self._docs(other["code"])))
+        if here.get("partial") and config.nav:
+            config.nav = _kept(config.nav, set(here["pages"]))
         config.site_name = here["name"]
         config.site_description = here["description"]
         config.copyright = here["licence"]
@@ -116,7 +125,8 @@ class Build:
                 other.start(self._config.config_file_path, self._base)
 
     def _compare_pages(self) -> None:
-        pages = {code: _pages(self._docs(code)) for code in self._languages}
+        whole = [code for code, said in self._languages.items() if not said.get("partial")]
+        pages = {code: _pages(self._docs(code)) for code in whole}
         missing = [
             f"{shown(self._docs(code) / page)} is missing: every language has the same pages"
             for code, found in pages.items()
@@ -133,6 +143,8 @@ class Build:
         for table, form in itertools.product(export.TABLES, export.FORMATS):
             text = export.export(table, self._code, form)
             files.append(generated(export.path(table, form), content=text))
+        for name, path in lessons.recorded().items():
+            files.append(generated(f"recorded/{name}.json", abs_src_path=str(path)))
         if self._code == self._main:
             name, wheel = programs.wheel(self._root)
             files.append(generated(f"{programs.FOLDER}/{name}", content=wheel))
@@ -144,11 +156,23 @@ class Build:
 
     def name_sections(self, nav: Navigation) -> Navigation:
         """Give each section of the navigation its title in this language."""
-        titles = self._languages[self._code]["sections"]
+        titles = self._languages[self._code].get("sections", {})
         for item in nav:
             if isinstance(item, Section):
-                item.title = titles[item.title]
+                item.title = titles.get(item.title) or self._first_heading(item)
         return nav
+
+    def _first_heading(self, section: Section) -> str:
+        """Name a section after its front page."""
+        front = self._docs(self._code) / section.title / "index.md"
+        text = read(front) if front.is_file() else ""
+        heading = re.search(r"^# +(.+?)\s*(?:\{.*\})?\s*$", text, re.M)
+        if heading is None:
+            raise BuildError(
+                f"mkdocs.yml: nav: the section {section.title!r} needs {shown(front)} with a "
+                f"heading, or a title under extra.languages.{self._code}.sections"
+            )
+        return heading[1]
 
     def open_page(self, page: Page) -> Page:
         """Prepare for the page that is rendered next.
@@ -222,6 +246,22 @@ def _read_data() -> None:
         raise BuildError(f"{inside}{error}") from None
     except OSError as error:
         raise BuildError(str(error)) from None
+
+
+_SAID = {"locale", "label", "name", "description", "licence", "palette", "search", "permalink"}
+_SAID |= {"backlink", "download", "missing", "home"}
+
+
+def _kept(nav: list[Any], pages: set[str]) -> list[Any]:
+    """Keep of a navigation the pages that a language has."""
+    kept: list[Any] = []
+    for item in nav:
+        if isinstance(item, dict):
+            parts = {title: _kept(inside, pages) for title, inside in item.items()}
+            kept += [parts] if any(parts.values()) else []
+        elif item in pages:
+            kept.append(item)
+    return kept
 
 
 def _pages(folder: Path) -> set[str]:

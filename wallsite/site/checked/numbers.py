@@ -49,7 +49,15 @@ _LEEWAY = 0.025  # of a word such as "half"
 
 
 class NumberError(ValueError):
-    """A checked number that cannot be read, evaluated, or does not show its value."""
+    """A checked number that cannot be read, evaluated, or does not show its value.
+
+    Attributes:
+        right: the digits that it should show, if that is all that is wrong.
+    """
+
+    def __init__(self, message: str, right: str | None = None) -> None:
+        super().__init__(message)
+        self.right = right
 
 
 class Shown(NamedTuple):
@@ -150,7 +158,8 @@ class Checked(NamedTuple):
         right = units.round_half_away(value, shown.decimals)
         if right != shown.digits:
             raise self._error(
-                f"shows {shown.digits:,}, but the value is {value:.12g}, which rounds to {right:,}"
+                f"shows {shown.digits:,}, but the value is {value:.12g}, which rounds to {right:,}",
+                f"{right:,}",
             )
         return result
 
@@ -186,8 +195,8 @@ class Checked(NamedTuple):
             raise self._error(error) from None
         return Shown(digits, decimals, unit, size, ratio=bool(word and word.ratio))
 
-    def _error(self, message: object) -> NumberError:
-        return NumberError(f"[[{self.shown} := {self.expression}]]: {message}")
+    def _error(self, message: object, right: str | None = None) -> NumberError:
+        return NumberError(f"[[{self.shown} := {self.expression}]]: {message}", right)
 
 
 def find(text: str) -> list[Checked]:
