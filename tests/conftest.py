@@ -1,8 +1,10 @@
 """The site as its readers get it: converted, built once for all tests, and in a browser."""
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 
 import browser
 import pytest
@@ -11,6 +13,15 @@ from filelock import FileLock
 from markdown import Markdown
 from pages import ROOT
 from serve import serve
+
+def pytest_configure(config):
+    """Take Ctrl-C as a terminal gives it, and hand that on to the programs that tests start.
+
+    A script's background job inherits the signal as ignored.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 _WHOLE_SITE = {"built_site", "chromium"}
 

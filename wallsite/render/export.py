@@ -97,6 +97,8 @@ def _source(source: Source, language: str) -> dict[str, Any]:
 def _csv(table: str, language: str) -> str:
     """Write rows under their names; what is in a list is separated by spaces."""
     listed = rows(table, language)
+    if not listed:
+        return "\ufeffid\n"
     text = io.StringIO()
     text.write("\ufeff")  # without it Excel takes UTF-8 for something else
     writer = csv.DictWriter(text, listed[0].keys(), lineterminator="\n")

@@ -17,7 +17,7 @@ from markdown.postprocessors import Postprocessor
 from markdown.preprocessors import Preprocessor
 
 from wallsite.site import blocks, code, directives, glossary, maths, provenance
-from wallsite.site.checked import inline, numerals
+from wallsite.site.checked import inline
 from wallsite.site.errors import Source
 from wallsite.site.page import Page
 
@@ -49,7 +49,6 @@ class WallsiteExtension(Extension):  # type: ignore[misc]
         )
         # Before `pymdownx.snippets` (32), which would not say where a file is missing.
         md.preprocessors.register(_Reader(md, page), "wallsite-source", 100)
-        numerals.register(md, page)
         code.register(md, page)
         inline.register(md, page)
         maths.register(md, page)

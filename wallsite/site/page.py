@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,6 +54,11 @@ class Page:
     def error(self, message: object, near: str, after: int = 0) -> PageError:
         """Make an error that names the file and the line where ``near`` stands, see `Source`."""
         return self.source.error(message, near, after)
+
+    def errors(self, faults: Sequence[tuple[int, object]]) -> PageError:
+        """Make one error of several, each with its position in the text."""
+        told = (self.source.error(message, near="", after=start) for start, message in faults)
+        return PageError("\n".join(map(str, told)))
 
     def link(self, target: str) -> str:
         """Path of another file of the site, relative to this page."""

@@ -126,6 +126,8 @@ def main() -> None:
     """Build once for each line of standard input, until it ends."""
     # Ctrl-C is for the build that started this process; its end closes our input.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # An abandoned build ends as Python does, which deletes its temporary folders.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     # What a build prints must not end up between two answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

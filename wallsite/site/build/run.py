@@ -31,6 +31,7 @@ from wallsite import lessons, tables
 from wallsite.render import export
 from wallsite.site.build import front_matter, links, notebooks, painter, programs
 from wallsite.site.build.beside import LANGUAGE, Beside
+from wallsite.site.checked import expressions
 from wallsite.site.errors import read, shown
 
 _log = logging.getLogger("mkdocs.wallsite")
@@ -236,11 +237,13 @@ def _read_data() -> None:
         tables.energies()
         tables.clusters()
         lessons.quantities()
-        lessons.definitions()
+        expressions.check_definitions()
         lessons.figures()
         lessons.formulas()
         lessons.families()
         tables.glossary()
+    except expressions.ExpressionError as error:
+        raise BuildError(str(error)) from None
     except tables.DataError as error:
         inside = "" if str(error).startswith("docs/") else "wallsite/tables/data/"
         raise BuildError(f"{inside}{error}") from None

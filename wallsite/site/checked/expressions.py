@@ -228,6 +228,20 @@ def evaluate(expression: str) -> Result:
     return Result(value, dimension, inputs, _kind(tree, inputs), tuple(writer.defined.values()))
 
 
+def check_definitions() -> None:
+    """Evaluate what the lessons derive; of what takes arguments, look up the names.
+
+    Raises:
+        ExpressionError: a definition is wrong; the message names file and entry.
+    """
+    for name, definition in lessons.definitions().items():
+        if definition.args:
+            given: list[ast.expr] = [ast.Constant(1) for _ in definition.args]
+            _Expansion().named(name, given)
+        else:
+            evaluate(name)
+
+
 def _parsed(expression: str) -> ast.expr:
     try:
         tree = ast.parse(expression, mode="eval").body

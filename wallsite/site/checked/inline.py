@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from xml.etree import ElementTree as ET
 
 from markdown import Markdown
@@ -12,7 +13,7 @@ from markdown.util import AtomicString
 
 from wallsite.render.words import Basis
 from wallsite.site import provenance
-from wallsite.site.checked import numbers
+from wallsite.site.checked import numbers, numerals
 from wallsite.site.checked.expressions import Result
 from wallsite.site.page import Page
 
@@ -20,7 +21,7 @@ from wallsite.site.page import Page
 def register(md: Markdown, page: Page) -> None:
     """Make Markdown render checked numbers."""
     # After the page is scanned (100), before anything changes it.
-    md.preprocessors.register(_Malformed(md, page), "wallsite-malformed", 95)
+    md.preprocessors.register(_Faults(md, page), "wallsite-faults", 95)
     # After code spans (190), before formulas (189.9): what a comment holds is not shown.
     md.inlinePatterns.register(_Comment(r"(?s)<!--.*?-->", md), "wallsite-comment", 189.95)
     # After formulas, before escapes (180) and links (170 and less).
@@ -36,16 +37,29 @@ def number(shown: str, basis: Basis, page: Page) -> ET.Element:
     return element
 
 
-class _Malformed(Preprocessor):  # type: ignore[misc]
-    """Refuse what was meant as a checked number, and would be shown as it stands."""
+class _Faults(Preprocessor):  # type: ignore[misc]
+    """Refuse a page, and name at once all that is wrong with what it says of numbers.
+
+    That is a checked number that does not show its value, what was meant as one and would be shown
+    as it stands, and a numeral that states a quantity without being checked.
+    """
 
     def __init__(self, md: Markdown, page: Page) -> None:
         super().__init__(md)
         self.page = page
 
     def run(self, lines: list[str]) -> list[str]:
-        for left in numbers.malformed(self.page.scanned):
-            raise self.page.error(left.message, near="", after=left.start)
+        page = self.page.scanned
+        faults = [(left.start, left.message) for left in numbers.malformed(page)]
+        for found in numbers.find(page.prose):
+            try:
+                found.check()
+            except numbers.NumberError as error:
+                faults.append((found.start, str(error)))
+        starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+        faults += [(starts[each.line - 1], str(each)) for each in numerals.of_page(page)]
+        if faults:
+            raise self.page.errors(sorted(faults))
         return lines
 
 

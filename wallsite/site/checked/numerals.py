@@ -26,14 +26,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from markdown import Markdown
-from markdown.preprocessors import Preprocessor
 from pymdownx.arithmatex import RE_DOLLAR_BLOCK, RE_SMART_DOLLAR_INLINE
 
 from wallsite import lessons, units
 from wallsite.site import blocks
 from wallsite.site.checked import numbers
-from wallsite.site.page import Page
 
 # What is put in the place of a text that is dealt with, so that its neighbours can be judged.
 _NUMBER, _NAME, _OTHER = "\ue000", "\ue001", "\ue002"
@@ -197,24 +194,6 @@ class Bare(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.text!r} states a quantity and is not checked: {self.context}"
-
-
-def register(md: Markdown, page: Page) -> None:
-    """Make Markdown refuse a page with a bare numeral."""
-    # After the page's text is kept (100), before anything changes it.
-    md.preprocessors.register(_Refusal(md, page), "wallsite-numerals", 90)
-
-
-class _Refusal(Preprocessor):  # type: ignore[misc]
-    def __init__(self, md: Markdown, page: Page) -> None:
-        super().__init__(md)
-        self.page = page
-
-    def run(self, lines: list[str]) -> list[str]:
-        for numeral in of_page(self.page.scanned)[:1]:
-            before = sum(len(line) + 1 for line in lines[: numeral.line - 1])
-            raise self.page.error(numeral, near="", after=before)
-        return lines
 
 
 def of_page(page: blocks.Page) -> list[Bare]:
