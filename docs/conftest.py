@@ -38,7 +38,7 @@ def set_up(namespace):
 
 
 def pytest_configure(config):
-    update.enabled = config.getoption("--update")
+    update.enabled = config.getoption("--update", default=False)
 
 
 def tear_down(namespace):

@@ -14,6 +14,7 @@ from markdown import Markdown
 from pages import ROOT
 from serve import serve
 
+
 def pytest_configure(config):
     """Take Ctrl-C as a terminal gives it, and hand that on to the programs that tests start.
 

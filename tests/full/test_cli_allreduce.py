@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-import subprocess
-import sys
 from importlib.util import find_spec
 
 import pytest
@@ -62,25 +60,6 @@ def test_two_local_ranks_from_end_to_end(tmp_path):
         ["all-reduce", "1", "KiB"],
         ["all-reduce", "64", "KiB"],
     ]
-
-
-@pytest.mark.slow
-@needs_torch
-def test_ranks_that_torchrun_starts(tmp_path):
-    file = tmp_path / "r.json"
-    words = ["probe", "allreduce", "--device", "cpu", "--quick", "--json", str(file)]
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    done = subprocess.run(
-        [sys.executable, *torchrun, "-m", "wallsite", *words],
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=True,
-    )
-    result = probes.Result.from_json(file.read_text("utf-8"))
-    assert [x.array_bytes for x in result.select("allreduce")] == list(allreduce.SIZES)
-    assert done.stdout.count("sum over 2 ranks on 1 machine") == 1
-    assert "Fitted: latency " in done.stdout
 
 
 @pytest.mark.slow

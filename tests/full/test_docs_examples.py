@@ -38,7 +38,8 @@ RIGHT = {
     "shell_state": "```bash\npython area.py > kept.txt\n```\n\n"
     f"```bash\ncat kept.txt\n```\n{OUTPUT}\n"
     "```python\nassert open('kept.txt').read() == '12\\n'\n```",
-    "empty_folder": "```python\nimport os\nprint(sorted(os.listdir()))\n```\n"
+    "empty_folder": "```python\nfrom pathlib import Path\n\n"
+    "print(sorted(map(str, Path().glob('*.py'))))\n```\n"
     "```output\n['area.py', 'broken.py']\n```",
     "number": "About [[7.4× := 7.4 * bytes_of('fp8') / byte]], not `[[8 := 1]]`.\n\n"
     "```text\n[[9 := 1]]\n```",

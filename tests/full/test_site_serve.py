@@ -214,7 +214,7 @@ def test_what_is_wrong_in_either_language_fails_the_build(builder, path, text, m
 def test_all_faults_of_a_page_are_named_at_once(builder):
     page = (
         "# A { #a }\n\n[[296 := ridge('h100-sxm')]] and [[1 := nothing('x')]]\n\n"
-        "It takes 5 s, [[half:=1]] of it.\n"
+        "It takes 5 s.\n\nThen [[half:=1]] of it.\n"
     )
     answer = builder({"docs/zh/index.md": page})
     assert answer["failed"]
@@ -222,7 +222,7 @@ def test_all_faults_of_a_page_are_named_at_once(builder):
         "docs/zh/index.md:3: [[296 := ridge('h100-sxm')]]: shows 296, but the value is 295.34",
         "docs/zh/index.md:3: [[1 := nothing('x')]]: unknown name 'nothing'",
         "docs/zh/index.md:5: '5 s' states a quantity and is not checked",
-        "docs/zh/index.md:5: malformed checked number: [[half:=1]]",
+        "docs/zh/index.md:7: malformed checked number: [[half:=1]]",
     ):
         assert message in answer["said"]
 

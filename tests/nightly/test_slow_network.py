@@ -24,36 +24,47 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT
 RATES = {25e6: (2**12, 2**16, MIB, 2 * MIB), 50e6: (2**12, 2**16, MIB, 4 * MIB)}
 RATES[100e6] = (2**12, 2**16, 2 * MIB, 8 * MIB)
 PORT = 29555  # of a namespace, where no other program runs
-# A machine busy with other tests starves the ranks, and no network is to blame: then once more.
-TRIES = 4
+# Ranks wait for each other. Where they spend more than this part of their time waiting for a core,
+# the machine sets the pace and not the cable; the kernel counts it for each process.
+STARVED = 0.1
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """Measure between two nodes joined at a rate, with so many ranks on each, each try once."""
+    """Measure between two nodes joined at a rate, with so many ranks on each; and how starved."""
 
     @cache
-    def measure(rate, per_node, sizes, tries):
-        folder = tmp_path_factory.mktemp(f"try{tries}")
+    def measure(rate, per_node, sizes):
+        folder, waits = tmp_path_factory.mktemp("ranks"), {}
         with netns.nodes(rate) as names:
-            said = talk(names, folder, per_node, sizes)
+            said = talk(names, folder, per_node, sizes, waits=waits)
         assert all(code == 0 for code, _ in said), said
-        return probes.Result.from_json((folder / "result.json").read_text("utf-8"))
+        result = probes.Result.from_json((folder / "result.json").read_text("utf-8"))
+        return result, max(waits.values())
 
     return measure
 
 
-def sooner_or_later(holds, find):
-    """Whether a try finds what holds, and what each found."""
-    found = []
-    for tries in range(TRIES):
-        found.append(find(tries))
-        if holds(found[-1]):
-            return True, found
-    return False, found
+def holds(held, found, starved):
+    """Fail if something does not hold, unless the machine kept the ranks from running."""
+    if not held and starved > STARVED:
+        pytest.skip(f"the machine is busy: a rank waited {starved:.0%} of its time; found {found}")
+    assert held, (found, starved)
 
 
-def talk(names, folder, per_node, sizes, timeout=60):
+def waited(pid):
+    """Share of its time that a process, with its threads, has spent waiting for a core."""
+    run = wait = 0
+    try:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            on_core, in_queue, _ = map(int, (task / "schedstat").read_text().split())
+            run, wait = run + on_core, wait + in_queue
+    except (OSError, ValueError):  # it has ended, or the kernel does not count
+        return None
+    return wait / (run + wait) if run else None
+
+
+def talk(names, folder, per_node, sizes, timeout=60, waits=None):
     """Run ranks on both nodes; return the exit code and the output of each."""
     ranks = len(names) * per_node
     told = {
@@ -69,47 +80,42 @@ def talk(names, folder, per_node, sizes, timeout=60):
     started = [
         netns.start(names[rank // per_node], command, RANK=rank, **told) for rank in range(ranks)
     ]
-    return [(process.wait(200), process.communicate()[0]) for process in started]
+    end = time.monotonic() + 200
+    while any(process.poll() is None for process in started) and time.monotonic() < end:
+        for process in started:
+            share = waited(process.pid)
+            if waits is not None and share is not None:
+                waits[process.pid] = share
+        time.sleep(0.1)
+    return [(process.wait(1), process.communicate()[0]) for process in started]
 
 
 @pytest.mark.parametrize("rate", RATES)
 def test_the_fit_finds_the_rate_of_the_cable(measured, rate):
-    def find(tries):
-        fitted = scaling.fit(measured(rate, 1, RATES[rate], tries))
-        return fitted.bandwidth.value, fitted.error
-
-    def holds(found):
-        bandwidth, error = found
-        return bandwidth == pytest.approx(rate, rel=0.1) and error <= 0.15
-
-    held, found = sooner_or_later(holds, find)
-    assert held, found
-    # It could fail: no try finds the next rate.
-    assert all(bandwidth < 1.5 * rate for bandwidth, _ in found)
+    result, starved = measured(rate, 1, RATES[rate])
+    fitted = scaling.fit(result)
+    found = fitted.bandwidth.value, fitted.error
+    assert fitted.bandwidth.value < 1.5 * rate, found  # no load makes a cable faster
+    # Headers take 4 % of the cable, and the ranks themselves some more of the fastest one.
+    holds(0.85 * rate < found[0] < 1.05 * rate and found[1] <= 0.15, found, starved)
 
 
 def test_busbw_of_a_large_buffer_is_the_rate_of_the_cable(measured):
-    def find(tries):
-        return measured(50e6, 1, RATES[50e6], tries).measurements[-1].median_bandwidth
-
-    held, found = sooner_or_later(lambda busbw: busbw == pytest.approx(50e6, rel=0.1), find)
-    assert held, found
+    result, starved = measured(50e6, 1, RATES[50e6])
+    found = result.measurements[-1].median_bandwidth
+    holds(0.85 * 50e6 < found < 1.05 * 50e6, found, starved)
 
 
 def test_two_tiers_beat_one_ring_by_what_the_model_says(measured):
     # Inside it is so much faster than the cable that it hardly counts: 1 GB/s stands for it.
     nodes = topology.Topology(domain=2, link=1e9, nics=1, nic=25e6)
-    predicted = nodes.flat_all_reduce(4 * MIB, 4) / nodes.all_reduce(4 * MIB, 4)
+    predicted = nodes.one_ring_all_reduce(4 * MIB, 4) / nodes.stepwise_all_reduce(4 * MIB, 4)
     assert predicted == pytest.approx(1.46, abs=0.01)  # 6 MiB by the cable against 4, and inside
-
-    def find(tries):
-        result = measured(25e6, 2, (4 * MIB,), tries)
-        (flat,) = result.select("allreduce", "all-reduce")
-        (tiered,) = result.select("allreduce", "hierarchical all-reduce")
-        return flat.seconds.median / tiered.seconds.median
-
-    held, found = sooner_or_later(lambda ratio: ratio == pytest.approx(predicted, rel=0.15), find)
-    assert held, found
+    result, starved = measured(25e6, 2, (4 * MIB,))
+    (flat,) = result.select("allreduce", "all-reduce")
+    (tiered,) = result.select("allreduce", "hierarchical all-reduce")
+    found = flat.seconds.median / tiered.seconds.median
+    holds(found == pytest.approx(predicted, rel=0.15), found, starved)
 
 
 def test_a_cable_that_is_pulled_out_ends_in_bounded_time(tmp_path):
@@ -168,7 +174,7 @@ with netns.nodes(25e6) as names:
 
 
 def test_nodes_are_gone_after_a_kill():
-    here = str(Path(__file__).parent)
+    here = str(Path(__file__).parents[1])
     done = subprocess.run(
         [sys.executable, "-c", KILLED.format(here=here)],
         capture_output=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from itertools import accumulate
 from xml.etree import ElementTree as ET
 
@@ -57,7 +58,13 @@ class _Faults(Preprocessor):  # type: ignore[misc]
             except numbers.NumberError as error:
                 faults.append((found.start, str(error)))
         starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
-        faults += [(starts[each.line - 1], str(each)) for each in numerals.of_page(page)]
+        # A line with a malformed number has its digits bare; one word on it is enough.
+        told = {bisect_right(starts, start) for start, _ in faults}
+        faults += [
+            (starts[each.line - 1], str(each))
+            for each in numerals.of_page(page)
+            if each.line not in told
+        ]
         if faults:
             raise self.page.errors(sorted(faults))
         return lines
