@@ -442,7 +442,7 @@ def test_the_sound_file_is_read():
         ('"wire"', '"wier"', "[chip] link: unknown link 'wier'; did you mean wire?"),
         ("2026", '"2026"', "[chip] year: expected a positive whole number, found '2026'"),
         ("year = 2026", "", "[chip] year: is missing"),
-        ('"shipping"', '"shiping"', "[chip] status: 'shiping' is not one of shipping, prelim"),
+        ('"shipping"', '"shiping"', "[chip] status: 'shiping' is not one of shipping, ended"),
         ('"Chip"', '" "', "[chip] name: expected text, found ' '"),
         ('memory = "HBM"', "", "[chip] memory: is missing"),
         ("link =", "lacks = ['fp16']\nlink =", "[chip] lacks: 'fp16' has a value of its own"),

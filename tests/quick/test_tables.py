@@ -272,7 +272,7 @@ def test_conflicts_stand_side_by_side_and_ties_round_away_from_zero():
 
 def test_the_trend_shows_what_hardware_lacks_and_what_is_preliminary():
     rows = {row[0]: row[1:] for row in texts(render("ridge-trend", "zh"))}
-    assert rows["V100 SXM2 32 GB"] == ["2018", "138.9", "—", "—"]
+    assert rows["V100 SXM2 32 GB"] == ["2018（已停售）", "138.9", "—", "—"]
     assert rows["B300 (HGX)"][3] == "1,753.2 / 1,687.5 / 1,818.2"
     assert rows["Rubin (NVL72)"][0] == "2026（规格初步）"
 
@@ -323,7 +323,7 @@ def test_energy_against_a_multiply():
 @pytest.mark.parametrize(
     ("name", "language", "options", "message"),
     [
-        ("ridge", "fr", {}, "unknown language 'fr'; tables are in zh and en"),
+        ("ridge", "fr", {}, "unknown language 'fr'; tables are in en and zh"),
         ("energy", "en", {"dtype": "fp8"}, "table 'energy' has no option 'dtype'; it takes none"),
         ("ridge", "en", {"dtpye": "fp8"}, "no option 'dtpye'; it takes devices, vendor, dtype"),
         ("ridge", "en", {"vendor": "Apple"}, "table 'ridge' is empty with {'vendor': 'Apple'}"),

@@ -35,7 +35,7 @@ T = TypeVar("T")
 Named = TypeVar("Named", Accelerator, Cluster, Link, Model, Term)
 
 TIERS = ("host", "scale-up", "scale-out")
-STATUSES = ("shipping", "preliminary", "announced", "roadmap")
+STATUSES = ("shipping", "ended", "preliminary", "announced", "roadmap")
 COUNTED_PER = ("GPU", "NPU", "chip", "card", "slot", "port", "adapter", "node")
 SOURCE_KINDS = ("datasheet", "whitepaper", "page", "press", "docs", "paper", "code", "site")
 SEEN = ("read", "quoted", "listed")

@@ -160,7 +160,7 @@ class Accelerator(NamedTuple):
     """A GPU, NPU or CPU.
 
     Attributes:
-        status: ``"shipping"``, ``"preliminary"`` or ``"announced"``.
+        status: ``"shipping"``, ``"ended"`` (no longer sold), ``"preliminary"`` or ``"announced"``.
         memory: the type of its memory, such as HBM3e.
         lacks: types its hardware does not have, as opposed to those nobody published.
         fields: every published value by name, peaks included.

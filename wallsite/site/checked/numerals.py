@@ -17,7 +17,7 @@ multiples (twice, tenfold, 两倍, 翻倍), for an order of magnitude, for numbe
 (dozens, hundreds, 几十, 上千, 万亿), and for smaller ones that count time, data, hardware, tokens
 or repetitions (two seconds, four cards, 两秒, 四张卡, 两次). From two to nine, words may count what
 the text itself names or lists: three walls, two languages, 三堵墙, 五件事. *One*, *both*, 一 and 双
-are no numerals.
+are no numerals. Words in the title of a saying are quoted as people say them.
 """
 
 from __future__ import annotations
@@ -176,6 +176,7 @@ _MARKUP = re.compile(
     r"|\[\*[^\]]*\*\](?=\()"  # the title of a work, as a link
     r"|\[\^[^\]\s]+\]|\{:? ?[#.][^{}\n]*\}|</?[A-Za-z][^<>\n]*>"
 )
+_SAYING = re.compile(r"(?m)^[ \t]*!!! saying .*$")
 _SENTENCE_END = re.compile(r"[。！？；\n|]|(?<=[.!?])\s")
 
 
@@ -224,8 +225,12 @@ def _places(text: str) -> Iterator[tuple[int, int]]:
 def _in_words(text: str) -> Iterator[tuple[int, int]]:
     """Find the bare numerals of a text without markup and formulas."""
     left = _STANDS.sub(_accepted, text)
-    for pattern in (_DIGITS, _CHINESE, _ENGLISH):
-        for match in pattern.finditer(left):
+    for match in _DIGITS.finditer(left):
+        yield match.span()
+    # What a saying calls dozens or 几十 is quoted as people say it.
+    unquoted = _SAYING.sub(lambda match: _fill(match, _OTHER), left)
+    for pattern in (_CHINESE, _ENGLISH):
+        for match in pattern.finditer(unquoted):
             yield match.span()
 
 
