@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 from random import Random
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; 0 if every change was noticed, 1 if not, 2 if the tests fail anyway."""
     options = _parser().parse_args(arguments)
-    shared = "wallsite", "snippets"
+    shared = "wallsite", "snippets", "docs/lessons"
     roots = (*shared, *(f"docs/{language}" for language in options.language or ["zh", "en"]))
     paths = [path for path in bench.tracked(ROOT) if path.startswith(roots)]
     chosen = options.kind or list(kinds.KINDS)
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except bench.Broken as error:
         print(error, file=sys.stderr)
         return 2
-    print(report(verdicts, Counter(change.kind for change in possible)))
+    print(report(verdicts, Counter(change.kind for change in possible), stages))
     print(f"{len(changes)} changes, seed {options.seed}, {time.monotonic() - started:.0f} s")
     return int(any(verdict.failed is None for verdict in verdicts))
 
@@ -50,8 +50,12 @@ def sample(changes: Sequence[Change], size: int, seed: int) -> list[Change]:
     return [change for change in in_turn if change is not None][:size]
 
 
-def report(verdicts: Sequence[bench.Verdict], possible: Counter[str]) -> str:
-    """Say how many of each kind survived, and which."""
+def report(
+    verdicts: Sequence[bench.Verdict],
+    possible: Counter[str],
+    stages: Callable[[Change], Sequence[bench.Stage]] = lambda change: (),
+) -> str:
+    """Say how many of each kind survived, which, and which tests should have noticed."""
     survivors = [verdict.change for verdict in verdicts if verdict.failed is None]
     sampled = Counter(verdict.change.kind for verdict in verdicts)
     survived = Counter(change.kind for change in survivors)
@@ -61,6 +65,8 @@ def report(verdicts: Sequence[bench.Verdict], possible: Counter[str]) -> str:
     for change in survivors:
         text = (ROOT / change.path).read_text("utf-8")
         lines += ["", f"{change.path}:{change.line(text)}: {change.kind}", change.diff(text)]
+        if looked := [stage[0] for stage in stages(change) if stage]:
+            lines.append(f"not noticed by {', '.join(looked)}")
     return "\n".join(lines)
 
 

@@ -115,6 +115,46 @@ def directions(file: File) -> Iterator[Edit]:
         yield match.start(), match.end(), _DIRECTIONS[match[0]]
 
 
+_TURNED = {
+    "memory-bound": "compute-bound",
+    "compute-bound": "memory-bound",
+    "faster": "slower",
+    "slower": "faster",
+    "above": "below",
+    "below": "above",
+    "rises": "falls",
+    "falls": "rises",
+    "grows": "shrinks",
+    "shrinks": "grows",
+    "larger": "smaller",
+    "smaller": "larger",
+    "longer": "shorter",
+    "shorter": "longer",
+    "更快": "更慢",
+    "更慢": "更快",
+    "高于": "低于",
+    "低于": "高于",
+    "超过": "不到",
+    "上升": "下降",
+    "下降": "上升",
+    "增长": "下降",
+    "变慢": "变快",
+    "变快": "变慢",
+    "更大": "更小",
+    "更小": "更大",
+    "更长": "更短",
+    "更短": "更长",
+    "更多": "更少",
+}
+_TURNING = re.compile("|".join(rf"\b{word}\b" if word.isascii() else word for word in _TURNED))
+
+
+def opposites(file: File) -> Iterator[Edit]:
+    """A word turned into its opposite."""
+    for match in _TURNING.finditer(_prose(file)):
+        yield match.start(), match.end(), _TURNED[match[0]]
+
+
 def operators(file: File) -> Iterator[Edit]:
     """An operator of an expression."""
     for number in numbers.PATTERN.finditer(file.page.prose):

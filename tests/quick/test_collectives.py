@@ -279,3 +279,15 @@ def test_both_directions_added_are_refused(name):
             ValueError, match=r"must count one direction, got 900000000000.0 byte/s"
         ):
             BANDWIDTHS[name](added)
+
+
+def test_the_messages_of_a_hierarchy():
+    tiers = (GRADIENTS, 4, 8, 450e9, 50e9)
+    for model in (collectives.hierarchical_all_reduce, collectives.stepwise_all_reduce):
+        waits = model(*tiers, 1e-6, 5e-6) - model(*tiers)
+        assert waits == pytest.approx(2 * 7 * 1e-6 + 2 * 3 * 5e-6)
+
+
+def test_what_zero3_sends_by_hand():
+    # 16 GB of weights, 1 GB of gradients, 4 ranks, 3 micro-batches: 3/4 · 3 · (2 · 16 + 1).
+    assert collectives.zero3_volume(16e9, 1e9, 4, 3) == pytest.approx(0.75 * 3 * 33e9)

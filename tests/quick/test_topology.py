@@ -157,3 +157,48 @@ def test_a_cluster_becomes_a_topology():
 def test_what_cannot_be_is_named(changed, message):
     with pytest.raises(ValueError, match=message):
         Topology(**({"domain": 8, "link": 450e9, "nics": 8, "nic": 50e9} | changed))
+
+
+LATE = Topology(8, 450e9, 8, 50e9, link_latency=1e-6, nic_latency=5e-6)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "ranks", "messages"),
+    [
+        # Each step waits for the slowest hop, here 5 µs between nodes.
+        ("ring", 32, 2 * 31 * 5),
+        ("one_ring", 32, 2 * 31 * 5),
+        # Seven hops inside and three across, there and back.
+        ("hierarchical", 32, 2 * (7 * 1 + 3 * 5)),
+        ("stepwise", 32, 2 * (7 * 1 + 3 * 5)),
+        ("stepwise", [8, 2], 2 * (7 * 1 + 1 * 5)),
+        # Two levels among four nodes, and a chain of eight.
+        ("tree", 32, 2 * (2 * 5 + 7 * 1)),
+        # Up to the switch and down, inside and across.
+        ("in_switch", 32, 2 * (1 + 5)),
+        ("in_switch", 8, 2 * 1),
+        ("ring", 8, 2 * 7 * 1),
+    ],
+)
+def test_the_messages_that_each_algorithm_waits_for(algorithm, ranks, messages):
+    late, early = (getattr(x, f"{algorithm}_all_reduce")(1e12, ranks) for x in (LATE, NODE))
+    assert late - early == pytest.approx(messages * 1e-6, rel=1e-3)
+
+
+def test_an_all_to_all_waits_for_one_message():
+    assert LATE.all_to_all(1e9, 16) - NODE.all_to_all(1e9, 16) == pytest.approx(5e-6)
+    assert LATE.all_to_all(1e9, 8) - NODE.all_to_all(1e9, 8) == pytest.approx(1e-6)
+
+
+def test_the_domain_with_the_most_ranks_is_slowest_inside():
+    # 8 ranks move 2 · 7/8 of the buffer, 2 ranks half of that.
+    fast = Topology(8, 1e9, 8, 1e12)
+    assert fast.hierarchical_all_reduce(1e9, [2, 8]) == pytest.approx(2 * 7 / 8)
+    assert fast.in_switch_all_reduce(1e9, [2, 8]) == pytest.approx(1 + 1 / 2)
+    assert fast.tree_all_reduce(1e9, [1, 8]) == pytest.approx(2)
+
+
+def test_one_rank_alone_sends_nothing():
+    for algorithm in ("ring", "hierarchical", "stepwise", "tree", "in_switch"):
+        assert getattr(NODE, f"{algorithm}_all_reduce")(S, 1) == 0
+    assert NODE.all_to_all(S, 1) == 0
