@@ -177,7 +177,7 @@ REFUSED = [
     ({"--compute": "nan"}, "compute must be a finite number above 0, got nan"),
     ({"--compute": "soon"}, "'soon' is not a valid float"),
     ({"--bytes": "0"}, "size must be a finite number above 0, got 0"),
-    ({"--bytes": "-5"}, "'-5' is not a number of bytes such as 268435456 or 256MiB"),
+    ({"--bytes": "-5"}, "'-5' is not a number of bytes such as 268435456, 1e9 or 256MiB"),
     ({"--bytes": "1TBX"}, "'1TBX' is not a number of bytes"),
     ({"--lang": "fr"}, "'fr' is not one of 'en', 'zh'"),
     ({"--out": "s.jpg"}, "'s.jpg' must end in .svg or .png"),

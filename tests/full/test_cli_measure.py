@@ -116,6 +116,7 @@ def test_what_is_asked_for_is_handed_on(measuring, words, wanted, changed):
         ("64KB", 64000),
         ("256MiB", 268435456),
         ("1.5MiB", 1572864),
+        ("1e9", 1000000000),
         ("1MB", 1000000),
         ("1GB", 1000000000),
         ("1GiB", 1073741824),
@@ -129,12 +130,13 @@ def test_bytes_of_an_array(measuring, text, size):
 
 
 @pytest.mark.parametrize(
-    "text", ["many", "-1", "", "MiB", "1 MiB", "1mib", "1M", "1e6", "0x10", "nan", "inf", "1" * 16]
+    "text",
+    ["many", "-1", "", "MiB", "1 MiB", "1mib", "1M", "1.5", "1e-1", "0x10", "nan", "inf", "1" * 16],
 )
 def test_a_size_that_is_none(measuring, text):
     done = run("probe", "--array-bytes", text)
     assert (done.exit_code, done.stdout, measuring.asked) == (2, "", [])
-    assert f"{text!r} is not a number of bytes such as 268435456 or 256MiB" in done.stderr
+    assert f"{text!r} is not a number of bytes such as 268435456, 1e9 or 256MiB" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -398,7 +400,7 @@ def test_both_files_and_the_report(measuring, tmp_path):
     done = run("probe", "--json", str(as_json), "--csv", str(as_csv))
     assert words(done.stdout) == words(REPORT)
     assert probes.Result.from_json(as_json.read_text("utf-8")) == measuring.outcome
-    assert json.loads(as_json.read_text("utf-8"))["schema"] == 2
+    assert json.loads(as_json.read_text("utf-8"))["schema"] == 3
     assert as_csv.read_text("utf-8") == measuring.outcome.to_csv()
     assert sorted(tmp_path.iterdir()) == [as_json, as_csv]
 
@@ -478,7 +480,9 @@ def test_a_failed_write_leaves_the_old_file(monkeypatch, tmp_path, option, metho
 
     monkeypatch.setattr(probes.Result, method, full)
     done = run("probe", option, str(path))
-    assert (done.exit_code, done.stderr) == (1, "Error: No space left on device\n")
+    assert (done.exit_code, done.stderr) == (1, f"Error: {path}: No space left on device\n")
+    # What took minutes to measure is on the screen at least.
+    assert words(done.stdout) == words(REPORT)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -70,7 +70,7 @@ def test_bf16_and_fp16_are_one_figure_except_on_volta():
         ),
         (lambda: tables.accelerator("toaster"), "unknown device 'toaster'; no known name is close"),
         (lambda: tables.link("nvlik4"), "unknown link 'nvlik4'; did you mean nvlink4"),
-        (lambda: tables.model("gpt3"), "unknown model 'gpt3'; did you mean gpt-3"),
+        (lambda: tables.model("gpt33"), "unknown model 'gpt33'; did you mean gpt-3"),
         (lambda: tables.energy("fp32-mull"), "unknown energy 'fp32-mull'; did you mean fp32-mul"),
         (lambda: lessons.quantity("zzz"), "unknown quantity 'zzz'"),
         (
@@ -119,8 +119,8 @@ def test_bf16_and_fp16_are_one_figure_except_on_volta():
         (lambda: tables.accelerator(None), "unknown device None; no known name is close"),
         (lambda: tables.accelerator("h100").peak(None), "unknown dtype None; H100 SXM5 has"),
         (
-            lambda: render("links", "en", tier="scaleup"),
-            "unknown tier 'scaleup'; did you mean scale-up",
+            lambda: render("links", "en", tier="scalup"),
+            "unknown tier 'scalup'; did you mean scale-up",
         ),
     ],
 )

@@ -6,6 +6,7 @@ than starting Python.
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Any
 
@@ -18,6 +19,9 @@ from wallsite.cli import lookup, measure
 class _Commands(click.Group):
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run a command; output that cannot be written ends in one line, not in a traceback."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")  # a terminal that lacks × or 宽 shows a ?
         try:
             return super().main(*args, **extra)
         except OSError as error:  # click takes care of a closed pipe, not of a full disk

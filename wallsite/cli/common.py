@@ -29,6 +29,26 @@ def exit_codes(codes: Mapping[type[Exception], int]) -> Iterator[None]:
         leave(str(error), code, error)
 
 
+@contextmanager
+def loading(library: str) -> Iterator[None]:
+    """Say in one line that a library does not load, and whether that is for want of memory."""
+    try:
+        yield
+    except (ImportError, MemoryError, OSError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        limited = _address_space_is_limited()
+        why = ": the address space is limited (ulimit -v)" if limited else f": {reason[:200]}"
+        leave(f"{library} does not load{why}", NO_MEMORY if limited else FAILED, error)
+
+
+def _address_space_is_limited() -> bool:
+    try:
+        import resource  # noqa: PLC0415 - Unix only
+    except ImportError:
+        return False
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
 def leave(message: str, code: int, cause: BaseException | None = None) -> NoReturn:
     """Say in one line what went wrong and end with an exit code."""
     click.echo(f"Error: {message}", err=True)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import re
-from itertools import product
 
 import click
 
@@ -31,8 +30,8 @@ def _number(context: click.Context, parameter: click.Parameter, text: str) -> fl
 
 @click.command(epilog="Example: wallsite ridge h100-sxm --dtype fp8")
 @click.argument("device")
-@click.option("--dtype", default="fp16", show_default=True, help="Data type of the peak.")
-def ridge(device: str, dtype: str) -> None:
+@click.option("--dtype", help="Data type of the peak; fp16, or bf16 without it, if not given.")
+def ridge(device: str, dtype: str | None) -> None:
     """Ridge point of a DEVICE: dense peak ÷ memory bandwidth."""
     from wallsite import tables
     from wallsite.roofline import ridge_point
@@ -40,16 +39,20 @@ def ridge(device: str, dtype: str) -> None:
 
     with exit_codes({tables.UnknownName: NO_SUCH_NAME}):
         found = tables.accelerator(device)
+        dtype = dtype or found.sixteen_bit or "fp16"
         peak = found.peak(dtype)
     if found.bandwidth is None:
         raise click.ClickException(f"no memory bandwidth is known for {found.name}")
     # Where sources disagree there is a ridge point for each.
-    bandwidths = (found.bandwidth, *found.bandwidth.alternatives)
-    for top, bandwidth in product((peak, *peak.alternatives), bandwidths):
+    # As in the tables: each rival against the default of the other, not rival against rival.
+    pairs = [(peak, bandwidth) for bandwidth in (found.bandwidth, *found.bandwidth.alternatives)]
+    pairs += [(rival, found.bandwidth) for rival in peak.alternatives]
+    unit = "OP/byte" if dtype.startswith("int") else "FLOP/byte"
+    for top, bandwidth in pairs:
         point = ridge_point(top.si, bandwidth.si)
         click.echo(
             f"{found.name}, {dtype}: {top.value:g} {top.unit} ÷ {bandwidth.value:g} "
-            f"{bandwidth.unit} = {format_number(point, 1)} FLOP/byte"
+            f"{bandwidth.unit} = {format_number(point, 1)} {unit}"
         )
 
 
@@ -63,6 +66,7 @@ def decode(device: str, params: float, dtype: str) -> None:
     """Least time for a token on a DEVICE at batch 1: bytes of the weights ÷ bandwidth."""
     from wallsite import tables, workload
     from wallsite.tables.names import find
+    from wallsite.tables.schema import ALIASES
     from wallsite.units import format_number
 
     with exit_codes({tables.UnknownName: NO_SUCH_NAME, ValueError: USAGE}):
@@ -70,15 +74,16 @@ def decode(device: str, params: float, dtype: str) -> None:
         if found.bandwidth is None:
             raise click.ClickException(f"no memory bandwidth is known for {found.name}")
         widths = workload.ELEMENT_BYTES
-        width = find("dtype", dtype, widths, {known: known for known in widths})
-        seconds = workload.decode_floor(params, found.bandwidth.si, width)
-    weights = params * width
-    click.echo(
-        f"{found.name}: {weights / 1e9:g} GB of {dtype} weights ÷ "
-        f"{found.bandwidth.value:g} {found.bandwidth.unit} = at least "
-        f"{format_number(seconds * 1e3, 2)} ms a token, at most {format_number(1 / seconds)} "
-        "tokens/s for one sequence"
-    )
+        name = ALIASES.get(dtype.casefold(), dtype)
+        width = find("dtype", name, widths, {known: known for known in widths})
+        weights = params * width
+        for bandwidth in (found.bandwidth, *found.bandwidth.alternatives):
+            seconds = workload.decode_floor(params, bandwidth.si, width)
+            click.echo(
+                f"{found.name}: {weights / 1e9:g} GB of {dtype} weights ÷ {bandwidth.value:g} "
+                f"{bandwidth.unit} = at least {format_number(seconds * 1e3, 2)} ms a token, "
+                f"at most {format_number(1 / seconds)} tokens/s for one sequence"
+            )
     if found.capacity and weights > found.capacity.si:
         click.echo(
             f"They do not fit: {found.name} has {found.capacity.value:g} {found.capacity.unit}"

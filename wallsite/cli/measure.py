@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -38,10 +41,13 @@ def _bytes(context: click.Context, parameter: click.Parameter, text: str | None)
 
     if text is None:
         return None
-    parts = re.fullmatch(r"(\d{1,15}(?:\.\d+)?)([KMGT]iB|[kKMGT]B)?", text)
-    if not parts:
-        raise click.BadParameter(f"{text!r} is not a number of bytes such as 268435456 or 256MiB")
-    return int(float(parts[1]) * scale((parts[2] or "byte").replace("KB", "kB")))
+    parts = re.fullmatch(r"(\d{1,15}(?:\.\d+)?(?:e\d{1,2})?)([KMGT]iB|[kKMGT]B)?", text)
+    size = float(parts[1]) * scale((parts[2] or "byte").replace("KB", "kB")) if parts else math.nan
+    if not size.is_integer():
+        raise click.BadParameter(
+            f"{text!r} is not a number of bytes such as 268435456, 1e9 or 256MiB"
+        )
+    return int(size)
 
 
 @click.command(epilog="Example: wallsite detect")
@@ -116,7 +122,9 @@ def probe(
     with ExitStack() as files:
         # Opened first, so that a path that cannot be written costs no measurement.
         json_file, csv_file = (_opened(files, path) for path in (json_path, csv_path))
+        lost = "anything was measured"
         try:
+            files.enter_context(_ended_like_interrupted())
             result = (
                 _all_reduced(nproc, device, timeout, quick)
                 if between
@@ -124,15 +132,44 @@ def probe(
             )
             if result is None:  # not rank 0
                 return
-            if json_file:
-                json_file.write(result.to_json())
-            if csv_file:
-                csv_file.write(result.to_csv())
+            lost = "the files were written"
+            # First to the screen: what comes of the files may be nothing.
+            if "-" not in {json_path, csv_path}:
+                click.echo("\n".join(report.lines(result)))
+            _write(json_file, json_path, result.to_json)
+            _write(csv_file, csv_path, result.to_csv)
         except KeyboardInterrupt:
-            common.leave("interrupted before anything was measured", common.INTERRUPTED)
-    if "-" not in {json_path, csv_path}:
-        click.echo("\n".join(report.lines(result)))
+            common.leave(f"interrupted before {lost}", common.INTERRUPTED)
     _judge(result, strict)
+
+
+@contextmanager
+def _ended_like_interrupted() -> Iterator[None]:
+    """Take SIGTERM and SIGHUP as Ctrl-C: what was measured is kept, and ranks end with us."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        names = []
+    before = {name: signal.signal(getattr(signal, name), interrupt) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
+
+
+def _write(file: IO[str] | None, path: str | None, text: Callable[[], str]) -> None:
+    if file is None:
+        return
+    try:
+        file.write(text())
+        file.flush()
+    except OSError as error:
+        error.filename = error.filename or path
+        raise
 
 
 def _refuse_options(between: bool) -> None:
@@ -154,7 +191,10 @@ def _same(one: str | None, other: str | None) -> bool:
 def _opened(files: ExitStack, path: str | None) -> IO[str] | None:
     if path is None:
         return None
-    return sys.stdout if path == "-" else files.enter_context(common.whole_file(Path(path)))
+    if path == "-":
+        # UTF-8 whatever the terminal's encoding is: the file that a shell makes of it is read so.
+        return click.open_file("-", "w", encoding="utf-8")
+    return files.enter_context(common.whole_file(Path(path)))
 
 
 def _measured(
@@ -167,8 +207,11 @@ def _measured(
     budget: float | None,
     quick: bool,
 ) -> Result:
-    from wallsite import probes
+    with common.loading("numpy"):
+        from wallsite import probes
+    from wallsite.tables.schema import ALIASES
 
+    dtype = ALIASES.get(dtype.casefold(), dtype.casefold())
     with common.exit_codes({**_codes(), ValueError: common.USAGE}), _progress():
         return probes.measure(
             what or ("memory", "matmul"),
@@ -351,11 +394,20 @@ def scale(path: Path, compute: float, size: int, lang: str, out: Path | None) ->
 @click.command(epilog="Example: wallsite compare before.json after.json")
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
-def compare(a: Path, b: Path) -> None:
-    """Say what changed from A to B beyond noise. Both are files that wallsite probe wrote."""
+@click.option(
+    "--more-a", type=click.Path(path_type=Path), multiple=True, help="Another run like A."
+)
+@click.option(
+    "--more-b", type=click.Path(path_type=Path), multiple=True, help="Another run like B."
+)
+def compare(a: Path, b: Path, more_a: tuple[Path, ...], more_b: tuple[Path, ...]) -> None:
+    """Say what changed from A to B beyond noise. All are files that wallsite probe wrote.
+
+    One run of each tells a factor of two. Four of each, taken in turns, tell what differs at all.
+    """
     from wallsite.probes.compare import compare as compared
 
-    found = compared(_read(a), _read(b))
+    found = compared(_read(a), _read(b), *([_read(x) for x in more] for more in (more_a, more_b)))
     names = click.format_filename(a), click.format_filename(b)
     click.echo("\n".join(report.changes(*names, found)))
 

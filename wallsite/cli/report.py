@@ -139,7 +139,7 @@ def _matmuls(result: Result) -> Iterator[list[str]]:
         yield [
             *("matmul", x.dtype, f"{x.shape[0]} × {x.shape[0]}"),
             f"{x.performance / 1e12:.3f} TFLOP/s",
-            f"ridge point {result.ridge_point(x.dtype):.1f} FLOP/byte{unstable}"
+            f"ridge point {x.performance / result.headline.bandwidth:.1f} FLOP/byte{unstable}"
             if has_bandwidth
             else "",
         ]
@@ -187,11 +187,17 @@ def _fit(result: Result) -> str:
 
 
 def _fitted(fitted: Fit) -> str:
-    return (
+    said = (
         f"Fitted: latency {_bounded(fitted.latency, 1e-6, 'µs')}, bandwidth "
         f"{_bounded(fitted.bandwidth, 1e9, 'GB/s')} per direction; the model is off by "
         f"{fitted.error:.0%} (median over the sizes)."
     )
+    if fitted.unstable:
+        said += (
+            f" {fitted.unstable} of {fitted.sizes} sizes were unstable: the bounds do not tell all "
+            "that another run may give."
+        )
+    return said
 
 
 def _bounded(estimate: Estimate, scale: float, unit: str) -> str:
@@ -257,9 +263,31 @@ def _decode(result: Result) -> str:
     )
 
 
+_BUSY = 0.25  # of the CPUs, by the load average before the start
+
+
 def _notes(result: Result) -> Iterator[str]:
     if result.device.note:
         yield f"Note: {result.device.note}."
+    from wallsite.probes.compare import CROWDED
+
+    load, quota = result.environment.load_average, result.environment.cpu_quota
+    switches = result.environment.switches
+    if switches is not None and switches > CROWDED:
+        yield (
+            f"Note: others took the CPUs {switches:.0f} times for each second of CPU time, where a "
+            f"quiet machine has fewer than {CROWDED:.0f}: the rates are too low."
+        )
+    if load is not None and load > _BUSY * result.machine.cpus:
+        yield (
+            f"Note: the load average was {load:.1f} on {_counted(result.machine.cpus, 'CPU')} "
+            "before the start: other work may have slowed every number here."
+        )
+    if quota is not None and quota < result.machine.cpus:
+        yield (
+            f"Note: a control group grants {quota:g} CPUs' worth of time of the "
+            f"{result.machine.cpus} that are visible: rates are those of the quota."
+        )
     warnings: dict[str, list[Measurement]] = {}
     for x in result.measurements:
         for warning in x.warnings:
@@ -276,7 +304,7 @@ def _notes(result: Result) -> Iterator[str]:
 
 def changes(name_before: str, name_after: str, found: Comparison) -> Iterator[str]:
     """Tell what changed between two runs, and what else did."""
-    from wallsite.probes.compare import SAME
+    from wallsite.probes.compare import BUSY, FASTER, SLOWER
 
     yield from aligned(
         [letter, name, result.started[:16].replace("T", " "), str(result.device), result.backend]
@@ -293,9 +321,15 @@ def changes(name_before: str, name_after: str, found: Comparison) -> Iterator[st
         yield from aligned([["median", "", "A", "B", "B ÷ A", ""], *map(list, _change_rows(found))])
     yield from _one_sided("A", found.missing)
     yield from _one_sided("B", found.added)
-    beyond = sum(change.verdict != SAME for change in found.changes)
+    beyond = sum(change.verdict in {FASTER, SLOWER} for change in found.changes)
     yield ""
-    yield f"{beyond} of {len(found.changes)} changed beyond noise."
+    if any(change.verdict == BUSY for change in found.changes):
+        yield (
+            "The machine was busy in at least one run (others took its CPUs again and again): "
+            "nothing can be told."
+        )
+    else:
+        yield f"{beyond} of {len(found.changes)} changed beyond noise."
 
 
 def _change_rows(found: Comparison) -> Iterator[Sequence[str]]:

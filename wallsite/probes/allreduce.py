@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -67,13 +69,15 @@ def place() -> Place | None:
     Raises:
         ValueError: what it tells is no number or out of range, or there are fewer than two ranks.
     """
-    names = ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
-    if not all(name in os.environ for name in (*names[:2], "MASTER_ADDR", "MASTER_PORT")):
+    names = ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_PORT")
+    if not all(name in os.environ for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")):
         return None
-    try:
-        rank, ranks, per_node = (int(os.environ.get(name, "1")) for name in names)
-    except ValueError as error:
-        raise ValueError(f"{' and '.join(names)} must be whole numbers: {error}") from None
+    for name in names:
+        if not (said := os.environ.get(name, "1")).strip().lstrip("-").isdecimal():
+            raise ValueError(f"{name} must be a whole number, got {said!r}")
+    rank, ranks, per_node, port = (int(os.environ.get(name, "1")) for name in names)
+    if not 0 < port < 2**16:
+        raise ValueError(f"MASTER_PORT must be from 1 to 65535, got {port}")
     ranks = _ranks("WORLD_SIZE", ranks)
     if not 0 <= rank < ranks or not 0 < per_node <= ranks:
         raise ValueError(
@@ -95,6 +99,7 @@ def measure(
     repeats: int = 10,
     timeout: float = 60.0,
     tell: Callable[[str], object] = lambda what: None,
+    keep: Callable[[Result], object] = lambda result: None,
 ) -> Result | None:
     """Measure all-reduces of fp32 sums as one of the ranks that torchrun started.
 
@@ -107,9 +112,11 @@ def measure(
         repeats: samples for each size.
         timeout: seconds to wait for another rank.
         tell: is told what is being measured.
+        keep: on rank 0, is given what there is after each size, in case the rest never comes.
 
     Returns:
-        The result on rank 0, None on the others.
+        The result on rank 0, None on the others. An interrupt (Ctrl-C) ends the run and keeps
+        what it has.
 
     Raises:
         ValueError: an argument is out of range, there is one rank only, this process is none, or
@@ -123,18 +130,29 @@ def measure(
     sizes = tuple(_size(size) for size in sizes)
     repeats, timeout = count("repeats", repeats), positive("timeout", timeout)
     start = suite.Start()
+    taken: list[Measurement] = []
     try:
         with _joined(here, device, timeout) as ranks:
             ranks.agree(f"sizes {sizes}, {repeats} repeats")
-            taken = [
-                _measured(ranks, way, size, repeats, tell) for size in sizes for way in ranks.ways
-            ]
-            version = ranks.version
+            for size in sizes:
+                for way in ranks.ways:
+                    taken.append(_measured(ranks, way, size, repeats, tell))
+                    if here.rank == 0:
+                        keep(_result(start, ranks, taken, interrupted=True))
+    except KeyboardInterrupt:
+        if here.rank or not taken:
+            raise
+        return _result(start, ranks, taken, interrupted=True)
     except RuntimeError as error:
         raise _explained(error, timeout) from error
-    if here.rank:
-        return None
-    return start.result(ranks.device, f"torch {ranks.library}", version, None, taken)
+    return None if here.rank else _result(start, ranks, taken)
+
+
+def _result(
+    start: suite.Start, ranks: _Ranks, taken: list[Measurement], *, interrupted: bool = False
+) -> Result:
+    library = f"torch {ranks.library}"
+    return start.result(ranks.device, library, ranks.version, None, taken, interrupted)
 
 
 def _size(size: int) -> int:
@@ -167,9 +185,13 @@ class _Ranks:
         self.version = str(torch.__version__)
         self._torch, self._dist = torch, dist
         self.ways = [Way("all-reduce", dist.all_reduce)]
+        # All have to know of an uneven share before any of them makes a group.
+        shares = self._gathered(here.per_node)
         nodes = here.ranks // here.per_node
-        if nodes > 1 and here.per_node > 1 and here.ranks % here.per_node == 0:
+        even = len(set(shares)) == 1 and here.ranks % here.per_node == 0
+        if nodes > 1 and here.per_node > 1 and even:
             self.ways.append(Way("hierarchical all-reduce", self._hierarchy(nodes)))
+        self.machines = round(sum(1 / share for share in shares))
 
     def buffer(self, elements: int) -> Any:
         """Zeros on this rank's device: their sum stays zero, however often it is taken."""
@@ -268,11 +290,53 @@ def _joined(here: Place, device: str, timeout: float) -> Iterator[_Ranks]:
     if found.kind != "cpu":
         # What the library does on its own account, such as a barrier, happens on this one.
         torch.accelerator.set_device_index(found.index)
-    dist.init_process_group(library, timeout=timedelta(seconds=timeout))
+    store = _met(timeout)
+    dist.init_process_group(
+        library,
+        store=store,
+        rank=here.rank,
+        world_size=here.ranks,
+        timeout=timedelta(seconds=timeout),
+    )
     try:
         yield _Ranks(here, found, library)
     finally:
         dist.destroy_process_group()
+
+
+def _met(timeout: float) -> Any:
+    """Return the store at which the ranks meet.
+
+    What listens at its address may be no store and never answer, and torch then waits without end
+    and without heeding Ctrl-C. So it waits in a thread of its own, which is left behind.
+
+    Raises:
+        PeerLost: nothing answered in time.
+    """
+    from torch.distributed.rendezvous import rendezvous  # noqa: PLC0415
+
+    found: list[Any] = []
+
+    def meet() -> None:
+        try:
+            store, _, _ = next(rendezvous("env://", timeout=timedelta(seconds=timeout)))
+        except Exception as error:
+            found.append(error)
+        else:
+            found.append(store)
+
+    waiting = threading.Thread(target=meet, daemon=True)
+    waiting.start()
+    waiting.join(timeout + _GRACE)
+    if not found:
+        where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+        raise PeerLost(
+            f"nothing that knows ranks answered at {where} (MASTER_ADDR:MASTER_PORT) within "
+            f"{timeout:g} s"
+        )
+    if isinstance(found[0], Exception):
+        raise found[0]
+    return found[0]
 
 
 def _measured(
@@ -291,7 +355,7 @@ def _measured(
     )
     seconds, warmups = ranks.largest(mine.seconds), ranks.largest(mine.warmups)
     error = ranks.error(way, buffer)
-    work = all_reduce_work(way.name, here, size)
+    work = all_reduce_work(way.name, here.ranks, ranks.machines, size)
     if error:
         raise WrongResult(
             f"{way.name} of {binary(size)} among {here.ranks} ranks is off by {error:.2g} of its "
@@ -305,17 +369,16 @@ def _measured(
     return rested(measured)
 
 
-def all_reduce_work(name: str, here: Place, size: int) -> Work:
+def all_reduce_work(name: str, ranks: int, machines: int, size: int) -> Work:
     """Count an all-reduce of fp32 by the bytes that a ring sends over each link."""
-    nodes = here.ranks // here.per_node
     return Work(
         probe="allreduce",
         kernel=name,
-        formula=f"sum over {here.ranks} ranks on {nodes} machine{'s' if nodes > 1 else ''}",
+        formula=f"sum over {ranks} ranks on {machines} machine{'s' if machines > 1 else ''}",
         dtype="fp32",
-        shape=(here.ranks, size // 4),
+        shape=(ranks, size // 4),
         array_bytes=size,
-        bytes_counted=round(collectives.ring_volume(size, here.ranks)),
+        bytes_counted=round(collectives.ring_volume(size, ranks)),
         rule=RULE,
         flops=0,
     )
@@ -371,13 +434,28 @@ def run_local(
         started = [_start(rank, nproc, port, folder, options) for rank in range(nproc)]
         try:
             failed = _wait(started)
+        except KeyboardInterrupt:
+            if kept := _kept(folder):
+                return kept
+            raise
         finally:
             for process in started:
                 process.kill()
                 process.wait()
         if failed:
             raise _best_reason(failed, started, folder)
-        return Result.from_json((folder / "result.json").read_text(encoding="utf-8"))
+        return Result.from_json((folder / _RESULT).read_text(encoding="utf-8"))
+
+
+_RESULT, _SO_FAR = "result.json", "so-far.json"
+
+
+def _kept(folder: Path) -> Result | None:
+    """What ranks that were interrupted had measured until then."""
+    try:
+        return Result.from_json((folder / _SO_FAR).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
 
 
 _GRACE = 0.5  # seconds
@@ -428,22 +506,36 @@ def _best_reason(
         elif code < 0:
             return PeerLost(f"rank {rank} was ended by {signal.Signals(-code).name}")
         else:
-            return PeerLost(f"rank {rank} ended with code {code}: {last}")
+            return PeerLost(f"rank {rank} ended with code {code}: {_gist(said)}")
     return min(reasons, key=lambda reason: isinstance(reason, PeerLost))
 
 
+def _gist(said: str) -> str:
+    """The line of a rank's last words that tells most: not a frame of torch's C++."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    telling = [line for line in lines if not _FRAME.match(line)]
+    return (telling or lines or ["it said nothing; is there room in the temporary folder?"])[-1]
+
+
+_FRAME = re.compile(r"frame #\d+|#\d+ |Exception raised from|\*\*\*|<unknown function>")
 _REFUSED = 3
 
 
 def _main(folder: Path, options: str) -> int:
     """Be one of the ranks that `run_local` started."""
+
+    def keep(result: Result) -> None:
+        part = folder / f"{_SO_FAR}.part"
+        part.write_text(result.to_json(), encoding="utf-8")
+        part.replace(folder / _SO_FAR)
+
     try:
-        result = measure(**json.loads(options))
+        result = measure(**json.loads(options), keep=keep)
     except (ValueError, ProbeError) as error:
         print(f"{type(error).__name__}: {error}")
         return _REFUSED
     if result:
-        (folder / "result.json").write_text(result.to_json(), encoding="utf-8")
+        (folder / _RESULT).write_text(result.to_json(), encoding="utf-8")
     return 0
 
 

@@ -1,16 +1,34 @@
-"""What changed between two runs beyond the noise of either."""
+"""What changed between two runs, or two sets of runs, beyond what one machine does by itself.
+
+Samples within a run lie close together; runs do not. On a shared virtual machine with nothing else
+running, medians of quick runs differed by up to 1.9 times (six runs, every pair, nine kernels), so
+that two single runs can tell no less than a factor of two. Four runs of each, taken in turns, can:
+if nothing changed, all of one kind lie beyond all of the other once in 35 times.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
 
-from wallsite.probes.results import Measurement, Result
+from wallsite.probes.results import UNSTABLE, Measurement, Result
 
-# Medians of runs on a quiet machine lie this close together.
 NOISE = 0.05
+"""A change that is too small to matter, however certain."""
+ALONE = 2.0
+"""What one run of each has to differ by."""
+ENOUGH = 4
+"""Runs of each with which order alone tells."""
+CROWDED = 80.0
+"""Involuntary context switches for each second of CPU time: below 40 on a quiet machine, above 120
+beside one busy process on two cores."""
 
 SAME, FASTER, SLOWER = "within noise", "faster", "slower"
+BUSY, UNSURE = "machine busy", "unstable"
+
+
+Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -20,9 +38,10 @@ class Change:
     Attributes:
         before: in the first run.
         after: in the second.
-        ratio: median rate after ÷ before.
-        verdict: `FASTER` or `SLOWER` if the middle four fifths of the samples of the two runs do
-            not meet and their medians differ by more than `NOISE`, else `SAME`.
+        ratio: median rate after ÷ before, of the median runs.
+        verdict: `BUSY` or `UNSURE` where a number is not to be built on. `FASTER` or `SLOWER` if
+            there are `ENOUGH` runs of each and all of one kind lie beyond all of the other, by more
+            than `NOISE`; with fewer, if they differ by `ALONE`. Else `SAME`.
     """
 
     before: Measurement
@@ -52,11 +71,22 @@ class Comparison:
     differences: tuple[tuple[str, str, str], ...]
 
 
-def compare(before: Result, after: Result) -> Comparison:
+def compare(
+    before: Result,
+    after: Result,
+    more_before: Sequence[Result] = (),
+    more_after: Sequence[Result] = (),
+) -> Comparison:
     """Compare each kernel that two runs share, and the circumstances of the runs.
 
     Kernels are the same if probe, name, type and shape are. Where a probe chose its shape itself
     and chose another one, the largest of each run is compared.
+
+    Args:
+        before: a run.
+        after: another.
+        more_before: runs in the circumstances of the first.
+        more_after: runs in the circumstances of the second.
     """
     left, right = (_by_kernel(result) for result in (before, after))
     changes: list[Change] = []
@@ -66,7 +96,12 @@ def compare(before: Result, after: Result) -> Comparison:
         pairs = [(mine.pop(shape), other.pop(shape)) for shape in shared]
         if not pairs:
             pairs = [(mine.popitem()[1], other.popitem()[1])]
-        changes += [_change(*pair) for pair in pairs]
+        changes += [
+            _change(one, two, _again(key, one, more_before), _again(key, two, more_after))
+            for one, two in pairs
+        ]
+    if any(_crowded(result) for result in (before, after, *more_before, *more_after)):
+        changes = [replace(change, verdict=BUSY) for change in changes]
     order = list(before.measurements)
     return Comparison(
         before,
@@ -78,7 +113,15 @@ def compare(before: Result, after: Result) -> Comparison:
     )
 
 
-Key = tuple[str, str, str]
+def _crowded(result: Result) -> bool:
+    switches = result.environment.switches
+    return switches is not None and switches > CROWDED
+
+
+def _again(key: Key, like: Measurement, results: Sequence[Result]) -> list[Measurement]:
+    """The same kernel in other runs, at the same shape or else the largest."""
+    found = (_by_kernel(result).get(key, {}) for result in results)
+    return [shapes.get(like.shape) or list(shapes.values())[-1] for shapes in found if shapes]
 
 
 def _by_kernel(result: Result) -> dict[Key, dict[tuple[int, ...], Measurement]]:
@@ -90,17 +133,26 @@ def _by_kernel(result: Result) -> dict[Key, dict[tuple[int, ...], Measurement]]:
     return kernels
 
 
-def _change(before: Measurement, after: Measurement) -> Change:
+def _change(
+    before: Measurement,
+    after: Measurement,
+    more_before: Sequence[Measurement],
+    more_after: Sequence[Measurement],
+) -> Change:
     # Rates and not seconds, since the shapes may differ.
-    old, new = before.rate(before.seconds.median), after.rate(after.seconds.median)
-    if after.rate(after.seconds.p90) > before.rate(before.seconds.p10):
-        verdict = FASTER
-    elif after.rate(after.seconds.p10) < before.rate(before.seconds.p90):
-        verdict = SLOWER
+    old, new = (
+        sorted(x.rate(x.seconds.median) for x in group)
+        for group in ((before, *more_before), (after, *more_after))
+    )
+    ratio = median(new) / median(old)
+    if any(x.status == UNSTABLE for x in (before, after, *more_before, *more_after)):
+        return Change(before, after, ratio, UNSURE)
+    if min(len(old), len(new)) >= ENOUGH:
+        apart = (old[-1] < new[0] or new[-1] < old[0]) and abs(ratio - 1) > NOISE
     else:
-        verdict = SAME
-    ratio = new / old
-    return Change(before, after, ratio, verdict if abs(ratio - 1) > NOISE + 1e-9 else SAME)
+        apart = max(ratio, 1 / ratio) >= ALONE
+    verdict = SAME if not apart else FASTER if ratio > 1 else SLOWER
+    return Change(before, after, ratio, verdict)
 
 
 _CIRCUMSTANCES: dict[str, Callable[[Result], object]] = {
@@ -110,6 +162,7 @@ _CIRCUMSTANCES: dict[str, Callable[[Result], object]] = {
     "threads": lambda x: x.threads,
     "cores": lambda x: x.machine.cores,
     "CPUs": lambda x: len(x.environment.affinity),
+    "CPU quota": lambda x: x.environment.cpu_quota or "none",
     "huge pages": lambda x: x.environment.huge_pages,
     "system": lambda x: x.machine.system,
     "Python": lambda x: x.environment.python,
@@ -122,3 +175,7 @@ def _differences(before: Result, after: Result) -> Iterator[tuple[str, str, str]
         old, new = str(of(before)), str(of(after))
         if old != new:
             yield name, old, new
+    ours, theirs = before.environment.variables, after.environment.variables
+    for name in sorted(ours.keys() | theirs.keys()):
+        if ours.get(name) != theirs.get(name):
+            yield name, ours.get(name, "not set"), theirs.get(name, "not set")

@@ -485,14 +485,14 @@ def _control_group_spare(root: Path) -> int | None:
     return min((max(0, limit - used) for limit, used in limits), default=None)
 
 
-def _control_groups(root: Path) -> Iterator[Path]:
-    """Directories of this process's memory control group and of all those above it."""
+def _control_groups(root: Path, controller: str = "memory") -> Iterator[Path]:
+    """Directories of this process's control group of a kind and of all those above it."""
     lines = re.findall(r"^(\d+):([^:]*):(.*)$", _text(root / "proc/self/cgroup"), re.MULTILINE)
     for hierarchy, controllers, path in lines:
         if hierarchy == "0":
             mount = root / "sys/fs/cgroup"
-        elif "memory" in controllers.split(","):
-            mount = root / "sys/fs/cgroup/memory"
+        elif controller in controllers.split(","):
+            mount = root / "sys/fs/cgroup" / controller
         else:
             continue
         # In a container the path may be the host's, of which only the mount itself exists.
@@ -515,6 +515,36 @@ def _limits(group: Path) -> Iterator[tuple[int, int]]:
         # Version 1 writes "no limit" as a number near 2**63.
         if limit is not None and limit < 2**60:
             yield limit, max(0, (used or 0) - int(stat.get(cache, 0)))
+
+
+def cpu_quota(root: Path = ROOT) -> float | None:
+    """CPUs' worth of time that control groups grant this process; None if they set no limit."""
+    quotas = []
+    for group in _control_groups(root, "cpu"):
+        quota, _, period = _text(group / "cpu.max").strip().partition(" ")
+        if not quota:  # version 1
+            quota = _text(group / "cpu.cfs_quota_us").strip()
+            period = _text(group / "cpu.cfs_period_us").strip()
+        if quota.isdecimal() and period.isdecimal() and int(period):
+            quotas.append(int(quota) / int(period))
+    return min(quotas, default=None)
+
+
+class Usage(NamedTuple):
+    """CPU time of this process so far, s, and how often another one took its CPU."""
+
+    seconds: float
+    taken: int
+
+
+def cpu_usage() -> Usage | None:
+    """What this process, with its threads, has used; None on Windows."""
+    if sys.platform == "win32":
+        return None
+    import resource  # noqa: PLC0415 - Unix only
+
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return Usage(used.ru_utime + used.ru_stime, used.ru_nivcsw)
 
 
 def peak_memory() -> int | None:

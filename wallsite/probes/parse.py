@@ -41,8 +41,12 @@ def read(kind: Any, value: Any, name: str) -> Any:
 
 def _record(kind: Any, value: Any, name: str) -> Any:
     hints = typing.get_type_hints(kind)
-    if not isinstance(value, dict) or value.keys() != hints.keys():
-        raise ValueError(f"{name} must have the fields {', '.join(hints)}")
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} must be an object, got {shown(value)}")  # noqa: TRY004 - of a file
+    if missing := [key for key in hints if key not in value]:
+        raise ValueError(f"{name}.{missing[0]} is missing")
+    if unknown := [key for key in value if key not in hints]:
+        raise ValueError(f"{name}.{shown(unknown[0])} is no field; known: {', '.join(hints)}")
     fields = {key: read(hints[key], value[key], f"{name}.{key}") for key in hints}
     try:
         return kind(**fields)
@@ -51,23 +55,29 @@ def _record(kind: Any, value: Any, name: str) -> Any:
 
 
 _LARGEST = 2**63  # of a whole number, as in most languages that may read the file
-_JSON = {list: "a list", dict: "an object", str: "a text", int: "a whole number"}
+_JSON = {
+    list: "a list",
+    dict: "an object",
+    str: "a text",
+    int: "a whole number",
+}
 _JSON |= {float: "a finite number", bool: "true or false"}
 
 
 def _checked(kind: Any, value: Any, name: str) -> Any:
     if type(value) is not kind or not _is_real(value):
-        raise ValueError(f"{name} must be {_JSON[kind]}, got {shown(value)}")
+        plain = " without control characters" if type(value) is str is kind else ""
+        raise ValueError(f"{name} must be {_JSON[kind]}{plain}, got {shown(value)}")
     return value
 
 
 def _is_real(value: Any) -> bool:
-    """Refuse what JSON can say and nothing can mean: 1e999, a huge number, half of a character."""
+    """Refuse what nothing can mean: 1e999, a huge number, half a character, a control character."""
     match value:
         case float():
             return math.isfinite(value)
         case int():
             return abs(value) < _LARGEST
         case str():
-            return not any("\ud800" <= letter <= "\udfff" for letter in value)
+            return not any("\ud800" <= x <= "\udfff" or x < " " or x == "\x7f" for x in value)
     return True

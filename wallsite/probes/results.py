@@ -19,8 +19,10 @@ from wallsite.probes.parse import read
 from wallsite.probes.timing import Samples
 from wallsite.roofline import ridge_point
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the JSON. It changes whenever a field does."""
+
+_BEFORE = 2  # which is still read
 
 OK, UNSTABLE, SKIPPED, FAILED = "ok", "unstable", "skipped", "failed"
 HEADLINES = ("add", "triad")
@@ -82,6 +84,11 @@ class Measurement:
         counts = (self.array_bytes, self.bytes_counted, self.bytes_hardware or 0, self.flops)
         if not 0 <= min(counts) <= max(counts) < _MOST:
             raise ValueError("counts of bytes and FLOPs must be 0 or above, and real")
+        if self.samples is not None and (self.array_bytes < 1 or min(self.shape, default=0) < 1):
+            raise ValueError(
+                f"what was measured has array_bytes and sides above 0, got {self.array_bytes} and "
+                f"{list(self.shape)}"
+            )
         if self.samples is not None and not (
             self.bytes_counted and (self.flops or not self.computes)
         ):
@@ -89,7 +96,7 @@ class Measurement:
 
     def __str__(self) -> str:
         """Kernel, type and shape: ``matmul bf16 4096×4096×4096``."""
-        return f"{self.kernel} {self.dtype} {'×'.join(map(str, self.shape))}".strip()
+        return " ".join(filter(None, (self.kernel, self.dtype, "×".join(map(str, self.shape)))))
 
     @property
     def seconds(self) -> Samples:
@@ -159,6 +166,9 @@ class Environment:
         load_average: over the minute before the start; None where the system has none.
         python: version.
         variables: environment variables that set the threads of libraries.
+        cpu_quota: CPUs' worth of time that a control group grants, None if it sets no limit.
+        switches: times that another process took a CPU from this one, for each second of CPU time
+            that the run used; None where the system does not count them.
     """
 
     affinity: tuple[int, ...]
@@ -167,6 +177,8 @@ class Environment:
     load_average: float | None
     python: str
     variables: dict[str, str]
+    cpu_quota: float | None = None
+    switches: float | None = None
 
 
 @dataclass(frozen=True)
@@ -267,8 +279,15 @@ class Result:
     ) -> Measurement:
         if found := [x for x in candidates if x.samples is not None]:
             return max(found, key=key)
-        reasons = [x.reason for x in (*candidates, *self.measurements) if x.probe == probe]
-        why = next(filter(None, reasons), f"run the probe {probe}")
+        why = next(filter(None, (x.reason for x in candidates)), "")
+        if not why:
+            others = dict.fromkeys(
+                x.dtype for x in self.measurements if x.probe == probe and x.samples
+            )
+            why = f"only {', '.join(others)} was" if others and candidates == [] else ""
+        if not why:
+            reasons = (x.reason for x in self.measurements if x.probe == probe and not x.samples)
+            why = next(filter(None, reasons), f"run the probe {probe}")
         raise NotMeasured(f"{what} was not measured on {self.device}: {why}")
 
     # ---------------------------------------------------------------------------- files
@@ -292,9 +311,18 @@ class Result:
             fields = json.loads(text, parse_constant=_refuse_constant)
         except RecursionError:
             raise ValueError("not a wallsite probe result: nested too deep") from None
+        except json.JSONDecodeError as error:
+            where = f"line {error.lineno}, column {error.colno}"
+            raise ValueError(
+                f"not a wallsite probe result: no JSON ({where}: {error.msg})"
+            ) from None
         if not isinstance(fields, dict) or "schema" not in fields:
             raise ValueError("not a wallsite probe result: it has no field schema")
-        if (schema := fields.pop("schema")) != SCHEMA:
+        schema = fields.pop("schema")
+        if schema == _BEFORE and isinstance(fields.get("environment"), dict):
+            for field in ("cpu_quota", "switches"):  # which it did not look for
+                fields["environment"].setdefault(field, None)
+        elif schema != SCHEMA:
             raise ValueError(f"schema {schema!r} is not {SCHEMA}, the one this version reads")
         result = read(cls, fields, "result")
         assert isinstance(result, cls)

@@ -11,7 +11,7 @@ import numpy as np
 
 from wallsite import collectives
 from wallsite.probes.errors import NotMeasured
-from wallsite.probes.results import Measurement, Result
+from wallsite.probes.results import UNSTABLE, Measurement, Result
 
 # Resamplings, and the share of them that the bounds enclose.
 DRAWS, CONFIDENCE = 1000, 0.95
@@ -43,6 +43,8 @@ class Fit:
         bandwidth: of one link, one direction, β, byte/s.
         error: median over the sizes of |predicted ÷ measured − 1|.
         draws: α and β of every resampling, as they belong together.
+        sizes: how many buffer sizes it rests on.
+        unstable: how many of them were marked unstable.
     """
 
     ranks: int
@@ -50,6 +52,8 @@ class Fit:
     bandwidth: Estimate
     error: float
     draws: tuple[tuple[float, float], ...]
+    sizes: int = 0
+    unstable: int = 0
 
     def all_reduce(self, size: float) -> float:
         """Seconds that the model gives for a buffer of so many bytes among the same ranks."""
@@ -151,6 +155,8 @@ def _bounded(
         Estimate(bandwidth, float(low_bandwidth), float(high_bandwidth)),
         median(errors),
         tuple(draws),
+        len(measured),
+        sum(x.status == UNSTABLE for x in measured),
     )
 
 

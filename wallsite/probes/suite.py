@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import ModuleType
 
@@ -16,6 +17,8 @@ from wallsite.probes.backend import Backend, open_backend
 from wallsite.probes.errors import LIBRARY_ERRORS, DeviceNotFound
 from wallsite.probes.hardware import (
     Device,
+    cpu_quota,
+    cpu_usage,
     find_device,
     huge_pages,
     machine,
@@ -153,6 +156,7 @@ class Start:
 
     def __init__(self) -> None:
         self._clock = Deadline()
+        self._usage = cpu_usage()
         self._time = _now()
         self._environment = Environment(
             affinity=tuple(sorted(usable_cpus())),
@@ -161,6 +165,7 @@ class Start:
             load_average=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
             python=platform.python_version(),
             variables={name: os.environ[name] for name in _VARIABLES if name in os.environ},
+            cpu_quota=cpu_quota(),
         )
 
     def result(
@@ -181,13 +186,19 @@ class Start:
             interrupted=interrupted,
             machine=machine(),
             device=device,
-            environment=self._environment,
+            environment=replace(self._environment, switches=self._switches()),
             backend=backend,
             backend_version=version,
             threads=threads,
             peak_memory=peak_memory(),
             measurements=tuple(measurements),
         )
+
+    def _switches(self) -> float | None:
+        before, after = self._usage, cpu_usage()
+        if before is None or after is None or after.seconds <= before.seconds:
+            return None
+        return (after.taken - before.taken) / (after.seconds - before.seconds)
 
 
 def _now() -> str:

@@ -30,6 +30,10 @@ class Words(dict[str, str]):
 KINDS = ("vendor", "paper", "third-party", "measured", "derived", "assumed", "rumour")
 """What sort of statement a value is."""
 
+ALIASES = {"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32"}
+ALIASES |= {"float64": "fp64", "float8": "fp8", "e4m3": "fp8", "nvfp4": "fp4", "mxfp4": "fp4"}
+"""What else people call a type."""
+
 _TWINS = {"fp16": "bf16", "bf16": "fp16"}  # one rate unless the hardware lacks one of them
 
 PER = ("direction", "both", "undeclared")
@@ -217,6 +221,7 @@ class Accelerator(NamedTuple):
             UnknownName: no such type, or no such figure for this device.
         """
         name = str(dtype).strip().casefold()
+        name = ALIASES.get(name, name)
         value = self._peak(name)
         if value:
             return value
