@@ -122,7 +122,7 @@ class Accelerator:
     def stream(self, array_bytes):
         self.fail("make stream")
         self.asked.append(("stream", array_bytes))
-        arrays = {"copy": 2, "scale": 2, "add": 3, "triad": 3}
+        arrays = {"copy": 2, "scale": 2, "add": 3, "triad": 3, "sum": 1}
         times = {name: array_bytes * n / self.rate for name, n in arrays.items()}
         return {
             name: self.task(name, t, self.task(name, t / 2 / self.gain))

@@ -247,16 +247,20 @@ def _decode(result: Result) -> str:
     """Say at which wall a model would decode here, if both walls were measured."""
     from wallsite import roofline, workload
     from wallsite.probes import NotMeasured
+    from wallsite.probes.kernels import READ
 
     try:
         headline = result.headline
         peak = max(result.matmul(dtype).performance for dtype in result.matmul_dtypes or ["fp32"])
     except NotMeasured:
         return ""
-    work, bandwidth = workload.decode(_MODEL), headline.bandwidth
+    # Decode reads its weights and writes next to nothing, as a sum does.
+    reading = [x for x in result.select("memory", READ.name) if x.samples]
+    source = reading[0] if reading else headline
+    work, bandwidth = workload.decode(_MODEL), source.bandwidth
     wall = roofline.bound(work.intensity, peak, bandwidth)
     floor = roofline.time_floor(work.flops, work.traffic, peak, bandwidth)
-    limit = f"bandwidth of {headline.kernel}" if wall == "memory" else "peak of a matrix product"
+    limit = f"bandwidth of {source.kernel}" if wall == "memory" else "peak of a matrix product"
     return (
         f"Decoding a 7B model in bf16 for one sequence does {work.intensity:.0f} FLOP/byte: "
         f"{wall}-bound, about {floor * 1e3:,.0f} ms a token at the {limit}."

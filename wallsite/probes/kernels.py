@@ -1,4 +1,4 @@
-"""STREAM's four kernels, and what each of them counts as moved.
+"""STREAM's four kernels and one that only reads, and what each of them counts as moved.
 
 The bytes are derived from the arrays that a kernel declares to read and to write; nothing else
 in the package writes a byte count down.
@@ -57,3 +57,5 @@ KERNELS = (
     Kernel("add", "a = b + c", reads=2, writes=1, operations=1),
     Kernel("triad", "a = b + q·c", reads=2, writes=1, operations=2),
 )
+READ = Kernel("sum", "s = Σ b", reads=1, writes=0, operations=1)
+"""What decode does with weights: read them, and write next to nothing."""

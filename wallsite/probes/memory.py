@@ -1,23 +1,25 @@
-"""Memory bandwidth: four kernels over arrays too large for the caches."""
+"""Memory bandwidth: STREAM's kernels and a sum, over arrays too large for the caches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from wallsite.probes.kernels import COUNTING_RULE, KERNELS, Kernel
+from wallsite.probes.kernels import COUNTING_RULE, KERNELS, READ, Kernel
 from wallsite.probes.plan import binary, plan_arrays
 from wallsite.probes.results import HEADLINES, OK, UNSTABLE, Measurement
 from wallsite.probes.session import Session, Work
 
 # float32 rounds twice in a triad, by 6e-8 each time.
 TOLERANCE = 1e-6
+# A sum of many rounds once for each level of its tree.
+SUM_TOLERANCE = 1e-5
 # Arrays of half the size must give the same bandwidth, or a cache or a table still shows.
 PLATEAU = 0.10
 
 
 def measure(session: Session) -> Iterator[Measurement]:
-    """Measure copy, scale, add and triad over large arrays; add and triad over their halves too.
+    """Measure copy, scale, add, triad and sum over large arrays; add and triad over halves too.
 
     Add and triad are the headline: a copy may be done by stores that pass the cache. One that
     changes by more than 10 % with the size of the arrays, or whose samples spread, is unstable.
@@ -38,6 +40,11 @@ def measure(session: Session) -> Iterator[Measurement]:
         work = replace(stream_work(session, kernel, size), warnings=plan.warnings)
         whole = session.measure(work, task)
         yield judged(whole, half, session.device.last_level_cache)
+    work = replace(
+        stream_work(session, READ, size), warnings=plan.warnings, tolerance=SUM_TOLERANCE
+    )
+    read = session.measure(work, tasks[READ.name])
+    yield judged(read, None, session.device.last_level_cache)
 
 
 def stream_work(session: Session, kernel: Kernel, array_bytes: int) -> Work:

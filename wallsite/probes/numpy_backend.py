@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -63,7 +64,20 @@ class NumpyBackend:
             "scale": task(lambda s: np.multiply(s[1], Q, out=s[0]), lambda b, _: Q * b),
             "add": task(lambda s: np.add(s[1], s[2], out=s[0]), lambda b, c: b + c),
             "triad": task(_triad, lambda b, c: b + Q * c),
+            "sum": self._sum([b for _, b, _ in slices]),
         }
+
+    def _sum(self, slices: list[Array]) -> Task:
+        found = [math.nan]
+
+        def run() -> None:
+            found[:] = self._each(np.sum, slices)
+
+        def error() -> float:
+            exact = math.fsum(self._each(lambda part: np.sum(part, dtype=np.float64), slices))
+            return abs(math.fsum(found) - exact) / exact
+
+        return Task(run, error)
 
     def repeated_add(self, array_bytes: int, times: int) -> Task:
         """``a = b + c`` over three arrays, ``times`` times within one call for each thread.

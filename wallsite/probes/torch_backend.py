@@ -5,6 +5,7 @@ Written against ``torch.accelerator``, so that CUDA, ROCm, XPU, MPS and others s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -80,6 +81,7 @@ class TorchBackend:
             "scale": task(lambda a, b, _: torch.mul(b, Q, out=a), lambda b, _: Q * b),
             "add": task(lambda a, b, c: torch.add(b, c, out=a), lambda b, c: b + c),
             "triad": task(lambda a, b, c: torch.add(b, c, alpha=Q, out=a), lambda b, c: b + Q * c),
+            "sum": _sum(whole[1]),
         }
 
     def repeated_add(self, array_bytes: int, times: int) -> Task:
@@ -186,6 +188,19 @@ def _has_events(device: str) -> bool:
         return events.seconds() >= 0
     except (RuntimeError, NotImplementedError, TypeError):
         return False
+
+
+def _sum(array: Any) -> Task:
+    found: list[Any] = [math.nan]
+
+    def run() -> None:
+        found[:] = [torch.sum(array)]
+
+    def largest_error() -> float:
+        exact = math.fsum(float(part.cpu().double().sum()) for part in array.split(CHECKED))
+        return abs(float(found[0]) - exact) / exact
+
+    return Task(run, largest_error)
 
 
 def _copy(source: Any, target: Any) -> Task:
