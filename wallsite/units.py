@@ -154,6 +154,17 @@ def format_number(value: float, digits: int = 0) -> str:
     return f"{round_half_away(value, digits):,}"
 
 
+def significant(value: float, digits: int = 3) -> str:
+    """Round to significant digits and drop zeros that say nothing: 7.70 → 7.7, 19788 → 19,800."""
+    if value == 0:
+        return "0"
+    step = digits - 1 - math.floor(math.log10(abs(value)))
+    if step <= 0:
+        coarse = 10**-step
+        return format_number(float(format_number(value / coarse).replace(",", "")) * coarse)
+    return format_number(value, step).rstrip("0").rstrip(".")
+
+
 def format_quantity(value: float, name: str, digits: int = 0) -> str:
     """Write an SI value in the named unit: ``format_quantity(3.35e12, "TB/s", 2)`` → 3.35 TB/s.
 

@@ -69,6 +69,9 @@ def test_significant(value, digits, expected):
 
 def test_handy_units():
     assert labels.bandwidth(450e9) == "450 GB/s"
+    assert labels.bandwidth(999.4e9) == "999 GB/s"
+    assert labels.bandwidth(999.6e9) == "1 TB/s"
+    assert labels.bandwidth(0.4e9) == "0.4 GB/s"
     assert labels.bandwidth(7.7e12) == "7.7 TB/s"
     assert labels.rate(989.4e12) == "989 TFLOP/s"
     assert labels.span([752e12, 800e12], "TFLOP/s") == "752–800 TFLOP/s"

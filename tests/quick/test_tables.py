@@ -10,7 +10,7 @@ import pytest
 from wallsite import lessons, tables
 from wallsite.render import facts
 from wallsite.render.table import render
-from wallsite.render.words import quantity, summary
+from wallsite.render.words import converted, quantity, summary
 from wallsite.tables import UnknownName
 
 NAMES = (
@@ -334,3 +334,17 @@ def test_options_that_make_no_sense_are_refused(name, language, options, message
     with pytest.raises((ValueError, TypeError)) as caught:
         render(name, language, **options)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "name", "shown"),
+    [
+        (0.28125, "TB/s", "GB/s", "281.3"),  # a tie goes away from zero, as everywhere
+        (19788.4, "GB/s", "MB/s", "19,790,000"),
+        (3.35, "TB/s", "GB/s", "3,350"),
+        (0.05, "TB/s", "GB/s", "50"),
+    ],
+)
+def test_a_converted_value_is_rounded_as_every_other(value, unit, name, shown):
+    h100 = tables.accelerator("h100-sxm").bandwidth
+    assert converted(h100._replace(value=value, unit=unit), name, "en") == shown

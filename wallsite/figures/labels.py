@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 from wallsite import locale
-from wallsite.units import format_number, scale
+from wallsite.units import scale, significant
 
-
-def significant(value: float, digits: int = 3) -> str:
-    """Round to significant digits and drop zeros that say nothing: 7.70 → 7.7, 19788 → 19,800."""
-    if value == 0:
-        return "0"
-    step = digits - 1 - math.floor(math.log10(abs(value)))
-    if step <= 0:
-        coarse = 10**-step
-        return format_number(float(format_number(value / coarse).replace(",", "")) * coarse)
-    return format_number(value, step).rstrip("0").rstrip(".")
+__all__ = ["bandwidth", "listed", "rate", "significant", "span"]
 
 
 def _in_handiest(value: float, units: Sequence[str], digits: int) -> str:
-    """Write in the largest of the units, given from small to large, that leaves 1 or more."""
-    fitting = [unit for unit in units if value >= scale(unit)] or list(units[:1])
-    return f"{significant(value / scale(fitting[-1]), digits)} {fitting[-1]}"
+    """Write in the largest of the units, given from small to large, that leaves 1 or more.
+
+    It is what is written that counts: 999.6 GB/s to three digits is 1 TB/s.
+    """
+    written = [(significant(value / scale(unit), digits), unit) for unit in reversed(units)]
+    for digits_of, unit in written:
+        if not digits_of.startswith("0"):
+            return f"{digits_of} {unit}"
+    return " ".join(written[-1])
 
 
 def bandwidth(value: float, digits: int = 3) -> str:

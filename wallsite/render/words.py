@@ -8,7 +8,7 @@ from wallsite import locale
 from wallsite.locale import say
 from wallsite.render.facts import Statement
 from wallsite.tables.schema import Source, Value
-from wallsite.units import scale, unit
+from wallsite.units import scale, significant, unit
 
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -31,7 +31,7 @@ def converted(value: Value, name: str, language: str) -> str:
     """Write a value in the unit of a table's column, to four digits if it has to be converted."""
     if value.unit == name:
         return number(value, language)
-    return f"{value.si / scale(name):,.4g}"
+    return significant(value.si / scale(name), 4)
 
 
 def quantity(value: Value, language: str) -> str:

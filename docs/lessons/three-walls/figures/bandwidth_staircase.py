@@ -78,11 +78,14 @@ def draw(lang: str) -> Drawing:
     steps = [[f"÷{labels.significant(step, 2)}" for step in each.steps] for each in generations]
     every = [step for each in generations for step in each.steps]
     chosen = tables.accelerator(GENERATIONS[-1][1]).fields["bandwidth"]
+    rivals = [labels.bandwidth(other.si) for other in chosen.alternatives]
+    rival = words.rival.format(
+        chosen=labels.bandwidth(chosen.si), other=labels.listed(rivals, lang)
+    )
     fill = {
+        "rival": rival if rivals else "",
         "least": labels.significant(min(every), 2),
         "most": labels.significant(max(every), 2),
-        "chosen": labels.bandwidth(chosen.si),
-        "other": labels.listed((labels.bandwidth(other.si) for other in chosen.alternatives), lang),
         "generations": words.stop.join(
             words.each.format(*row, name=each.name, network=each.network)
             for row, each in zip(shown, generations, strict=True)

@@ -97,11 +97,17 @@ def draw(lang: str) -> Drawing:
             color=style.INK if name == MAIN else style.MUTED,
             bold=name == MAIN,
         )
-    rival = tables.accelerator(dict(CHIPS)["B200"]).fields["bandwidth"].alternatives[0]
+    rivals = [
+        x.si for x in tables.accelerator(dict(CHIPS)["B200"]).fields["bandwidth"].alternatives
+    ]
+    ridges = [labels.significant(ridge_point(roofs["B200"].peak, rival)) for rival in rivals]
+    rival = words.rival.format(
+        chosen=labels.bandwidth(roofs["B200"].bandwidth),
+        other=labels.listed(map(labels.bandwidth, rivals), lang),
+        other_ridge=labels.listed(ridges, lang),
+    )
     fill = {
-        "chosen": labels.bandwidth(roofs["B200"].bandwidth),
-        "other": labels.bandwidth(rival.si),
-        "other_ridge": labels.significant(ridge_point(roofs["B200"].peak, rival.si)),
+        "rival": rival if rivals else "",
         "chip": main.name,
         "ridge": ridge[MAIN],
         "peak": labels.rate(main.peak),

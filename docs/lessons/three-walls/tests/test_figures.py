@@ -6,6 +6,9 @@ pytest.importorskip("matplotlib")
 
 from lesson import figure
 
+from wallsite import tables
+from wallsite.figures import style
+
 
 def test_data_path_divides_the_peak_by_each_bandwidth():
     assert figure("data-path").data().waiting == pytest.approx((295.34, 2198.67, 19788), rel=1e-4)
@@ -131,3 +134,19 @@ def test_the_recorded_machine_and_ranks():
     assert devices == ["xeon-8480"]
     fitted, compute, size = figure("measured-scaling").data()
     assert (compute, size, fitted.ranks) == (1.0, 100e6, 2)
+
+
+@pytest.mark.parametrize("name", ["roofline", "bandwidth-staircase"])
+@pytest.mark.parametrize(("lang", "other"), [("zh", "另有资料"), ("en", "other documents")])
+def test_a_bandwidth_that_nobody_contests_is_not_said_to_be(monkeypatch, name, lang, other):
+    def uncontested(device, real=tables.accelerator):
+        chip = real(device)
+        bandwidth = chip.fields["bandwidth"]._replace(alternatives=())
+        return chip._replace(fields={**chip.fields, "bandwidth": bandwidth})
+
+    with style.context():
+        assert other in figure(name).draw(lang).caption
+        monkeypatch.setattr(tables, "accelerator", uncontested)
+        caption = figure(name).draw(lang).caption
+    assert other not in caption
+    assert caption.endswith(("。", "."))
