@@ -699,11 +699,11 @@ main()
 """
 
 
-def as_process(*words, first="", **more):
+def as_process(*words, first="", encoding="utf-8", **more):
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more
     return subprocess.run(
         [sys.executable, "-c", PROGRAM.format(first=first), *words],
-        encoding="utf-8",
+        encoding=encoding,
         check=False,
         timeout=120,
         **streams,
@@ -865,3 +865,39 @@ def test_this_machine():
     facts = words("\n".join(report.facts(cpu, [], "")))
     assert len(facts) == len(cpu.found) == len(dataclasses.fields(cpu)) - 1
     assert f"cores {cpu.cores} ({cpu.found['cores']})" in facts
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_job_that_is_cancelled_keeps_its_result(tmp_path, number):
+    """What Slurm, Kubernetes and a closed terminal send."""
+    path = tmp_path / "result.json"
+    # The signal comes once the first product is about to be measured.
+    first = f"""
+import wallsite.probes.session as session
+first = session.Session.measure
+def measure(self, work, task):
+    if work.probe == "matmul":
+        os.kill(os.getpid(), {int(number)})
+    return first(self, work, task)
+session.Session.measure = measure
+"""
+    done = as_process("probe", "memory", "matmul", *TINY, "--json", str(path), first=first)
+    assert done.returncode == 130, done.stderr
+    kept = probes.Result.from_json(path.read_text("utf-8"))
+    assert kept.interrupted
+    assert kept.select("memory")
+    assert not kept.select("matmul")
+
+
+# Where Python claims ASCII, click writes UTF-8.
+@pytest.mark.parametrize(("claimed", "encoding"), [("ascii", "utf-8"), ("gbk", "gbk")])
+def test_what_is_printed_is_the_file_whatever_the_terminal_reads(tmp_path, claimed, encoding):
+    path = tmp_path / "result.json"
+    with path.open("wb") as file:
+        env = os.environ | {"PYTHONIOENCODING": claimed}
+        done = as_process("probe", "memory", *TINY, "--json", "-", stdout=file, env=env)
+    assert done.returncode == 0, done.stderr
+    assert probes.Result.from_json(path.read_text("utf-8")).select("memory", "triad")
+    shown = as_process("probe", "memory", *TINY, env=env, encoding=encoding)
+    assert shown.returncode == 0, shown.stderr
+    assert "triad" in shown.stdout

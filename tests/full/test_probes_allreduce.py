@@ -1,15 +1,18 @@
 """All-reduces between ranks: what needs no ranks, and two of them from end to end."""
 
+import contextlib
 import math
 import socket
 import subprocess
 import sys
+import threading
 from importlib.util import find_spec
 
 import pytest
 
 from wallsite import probes
 from wallsite.probes import allreduce
+from wallsite.probes.errors import PeerLost
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 # What a test waits for ranks that must end by themselves.
@@ -23,6 +26,7 @@ import os, signal, sys
 from pathlib import Path
 import torch, torch.distributed
 from wallsite.probes import allreduce
+from wallsite.probes.errors import PeerLost
 
 summed, right = 0, torch.distributed.all_reduce
 
@@ -229,3 +233,37 @@ def test_a_device_without_a_library_is_refused(monkeypatch):
         allreduce._joined(allreduce.Place(0, 2, 2), "mps", 5.0),
     ):
         pass
+
+
+@needs_torch
+@pytest.mark.parametrize("answer", [None, b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+def test_what_listens_at_the_address_need_not_be_a_rank(monkeypatch, answer):
+    """A port that is some other program's: it says nothing, or something else. Neither hangs."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    kept.append(server.accept()[0])
+                    if answer:
+                        kept[-1].sendall(answer)
+                        kept[-1].close()
+
+        kept = []
+        threading.Thread(target=serve, daemon=True).start()
+        told = {"RANK": "1", "MASTER_PORT": str(server.getsockname()[1])}
+        for name, value in (TOLD | told).items():
+            monkeypatch.setenv(name, value)
+        with (
+            pytest.raises((PeerLost, RuntimeError)),
+            allreduce._joined(allreduce.place(), "cpu", 2.0),
+        ):
+            pass
+
+
+@pytest.mark.parametrize("port", ["abc", "", "0x10"])
+def test_a_port_is_a_number(monkeypatch, port):
+    for name, value in (TOLD | {"MASTER_PORT": port}).items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ValueError, match=r"^MASTER_PORT must be "):
+        allreduce.place()

@@ -249,6 +249,8 @@ def test_buckets_move_the_turning_point():
 def test_best_ranks_takes_the_fewest_of_equals():
     assert collectives.best_ranks(lambda n: 1.0, 50) == 1
     assert collectives.best_ranks(lambda n: abs(n - 7), 50) == 7
+    # All that there are, and not one more.
+    assert collectives.best_ranks(lambda n: 1 / n, 50) == 50
     with pytest.raises(ValueError, match=r"^most must be "):
         collectives.best_ranks(float, 0)
 

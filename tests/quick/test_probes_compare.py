@@ -390,3 +390,19 @@ def test_a_name_that_is_not_utf_8_is_no_traceback(tmp_path):
 def test_two_files_are_compared(written, count):
     paths = written(measured.everything())
     assert run("compare", *paths * count).exit_code == 2
+
+
+def test_four_runs_of_each_tell_what_one_cannot(tmp_path):
+    paths = []
+    for i, seconds in enumerate([0.060, 0.061, 0.062, 0.063, 0.050, 0.051, 0.052, 0.053]):
+        path = tmp_path / f"{i}.json"
+        path.write_text(measured.run(arrays("copy", (seconds,))).to_json(), "utf-8")
+        paths.append(str(path))
+    alone = run("compare", paths[0], paths[4])
+    assert "within noise" in alone.stdout
+    more = [word for path in paths[1:4] for word in ("--more-a", path)]
+    more += [word for path in paths[5:] for word in ("--more-b", path)]
+    done = run("compare", paths[0], paths[4], *more)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "faster" in done.stdout
+    assert done.stdout.endswith("1 of 1 changed beyond noise.\n")

@@ -799,3 +799,40 @@ def test_without_a_driver_torch_is_not_asked(monkeypatch):
     assert probes.find_device().note == note
     with pytest.raises(probes.DeviceNotFound, match="torch is not installed"):
         probes.find_device("cuda")
+
+
+@pytest.mark.parametrize(
+    ("files", "quota"),
+    [
+        ({"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/cpu.max": "150000 100000\n"}, 1.5),
+        ({"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/cpu.max": "max 100000\n"}, None),
+        # The tightest of a group and those around it.
+        (
+            {
+                "proc/self/cgroup": "0::/a/b\n",
+                "sys/fs/cgroup/a/b/cpu.max": "400000 100000\n",
+                "sys/fs/cgroup/a/cpu.max": "200000 100000\n",
+            },
+            2.0,
+        ),
+        (
+            {
+                "proc/self/cgroup": "3:cpu,cpuacct:/a\n",
+                "sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "50000\n",
+                "sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000\n",
+            },
+            0.5,
+        ),
+        (
+            {
+                "proc/self/cgroup": "3:cpu,cpuacct:/a\n",
+                "sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "-1\n",
+                "sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000\n",
+            },
+            None,
+        ),
+        ({}, None),
+    ],
+)
+def test_the_quota_of_a_container(tmp_path, files, quota):
+    assert hardware.cpu_quota(tree(tmp_path, files)) == quota

@@ -348,3 +348,32 @@ def test_options_that_make_no_sense_are_refused(name, language, options, message
 def test_a_converted_value_is_rounded_as_every_other(value, unit, name, shown):
     h100 = tables.accelerator("h100-sxm").bandwidth
     assert converted(h100._replace(value=value, unit=unit), name, "en") == shown
+
+
+@pytest.mark.parametrize(
+    ("asked", "device"),
+    [
+        ("NVIDIA H100 SXM", "h100-sxm"),
+        ("h100sxm", "h100-sxm"),
+        ("昇腾910B", "ascend-910b"),
+        ("AMD MI300X", "mi300x"),
+        ("Google TPU v5e", "tpu-v5e"),
+    ],
+)
+def test_names_as_people_write_them(asked, device):
+    assert tables.accelerator(asked).id == device
+
+
+@pytest.mark.parametrize("asked", ["", "NVIDIA", "100", "H"])
+def test_a_vendor_or_a_part_of_a_name_is_no_device(asked):
+    with pytest.raises(UnknownName):
+        tables.accelerator(asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "dtype"),
+    [("bfloat16", "bf16"), ("BF16", "bf16"), ("float8", "fp8"), ("half", "fp16")],
+)
+def test_types_as_people_write_them(asked, dtype):
+    h100 = tables.accelerator("h100-sxm")
+    assert h100.peak(asked).si == h100.peak(dtype).si
