@@ -202,3 +202,8 @@ def test_one_rank_alone_sends_nothing():
     for algorithm in ("ring", "hierarchical", "stepwise", "tree", "in_switch"):
         assert getattr(NODE, f"{algorithm}_all_reduce")(S, 1) == 0
     assert NODE.all_to_all(S, 1) == 0
+
+
+def test_a_chain_of_two_passes_the_buffer_up_and_down():
+    # 2 × 450 MB over 450 GB/s is 2 ms; without a network and without latency, nothing else counts.
+    assert NODE.tree_all_reduce(450_000_000, 2) == pytest.approx(2e-3)

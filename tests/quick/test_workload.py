@@ -182,3 +182,15 @@ def test_a_pipeline_idles_by_hand():
 def test_billions_written_as_units_are_named(call):
     with pytest.raises(ValueError, match=r"params must be a number of parameters, got \d+: write"):
         call()
+
+
+def test_axpy_by_hand():
+    # A thousand elements in bf16: a multiplication and an addition each; x and y read, y written.
+    work = workload.axpy(1000, 2)
+    assert (work.flops, work.traffic) == (2000, 6000)
+
+
+def test_without_a_draft_a_pass_yields_its_own_token():
+    assert workload.speculative_tokens(0.8, 0) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match=r"^drafted must be "):
+        workload.speculative_tokens(0.8, -1)
