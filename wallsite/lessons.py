@@ -102,8 +102,10 @@ def formulas() -> Mapping[str, Mapping[str, str]]:
         DataError: an entry is not a formula and an expression.
     """
     merged: dict[str, dict[str, str]] = {}
-    for file, pages in _formulas().items():
+    for file, pages in _tables("formulas.toml").items():
         for page, entries in pages.items():
+            if page == "symbols":
+                continue
             for entry in entries if isinstance(entries, list) else [entries]:
                 if not (isinstance(entry, dict) and entry.keys() == {"formula", "is"}):
                     raise DataError(f"{file}: [[{page!r}]]: expected formula = '…' and is = '…'")
@@ -115,17 +117,9 @@ def formulas() -> Mapping[str, Mapping[str, str]]:
 def symbols() -> Mapping[str, tuple[float, float]]:
     """Between which numbers a symbol of the formulas lies where they are tried."""
     found: dict[str, tuple[float, float]] = {}
-    for path in files("formulas.toml"):
-        table = load.parsed(_text(path), shown(path)).get("symbols", {})
-        found |= {name: (low, high) for name, (low, high) in table.items()}
+    for table in _tables("formulas.toml").values():
+        found |= {name: (low, high) for name, (low, high) in table.get("symbols", {}).items()}
     return MappingProxyType(found)
-
-
-def _formulas() -> dict[str, dict[str, Any]]:
-    read = {shown(path): load.parsed(_text(path), shown(path)) for path in files("formulas.toml")}
-    for pages in read.values():
-        pages.pop("symbols", None)
-    return read
 
 
 @cache
@@ -136,10 +130,10 @@ def families() -> tuple[str, ...]:
         DataError: a file holds something else than a list of names.
     """
     found: list[str] = []
-    for path in files("names.toml"):
-        listed = load.parsed(_text(path), shown(path)).get("families", [])
+    for file, table in _tables("names.toml").items():
+        listed = table.get("families", [])
         if not (isinstance(listed, list) and all(isinstance(x, str) and x for x in listed)):
-            raise DataError(f'{shown(path)}: families must be a list such as ["NVLink", "PCIe"]')
+            raise DataError(f'{file}: families must be a list such as ["NVLink", "PCIe"]')
         found += listed
     return tuple(dict.fromkeys(found))
 
@@ -152,10 +146,10 @@ def formula_words() -> Mapping[str, str]:
         DataError: a file holds something else than texts.
     """
     found: dict[str, str] = {}
-    for path in files("names.toml"):
-        words = load.parsed(_text(path), shown(path)).get("formula_words", {})
+    for file, table in _tables("names.toml").items():
+        words = table.get("formula_words", {})
         if not (isinstance(words, dict) and all(isinstance(x, str) for x in words.values())):
-            raise DataError(f'{shown(path)}: [formula_words]: expected "…" = "…" lines')
+            raise DataError(f'{file}: [formula_words]: expected "…" = "…" lines')
         found |= words
     return MappingProxyType(found)
 
@@ -164,6 +158,21 @@ def formula_words() -> Mapping[str, str]:
 def _read() -> Mapping[str, Value | Definition]:
     texts = {shown(path): _text(path) for path in files("quantities/*.toml")}
     return load.read_quantities(texts, tables.sources())
+
+
+@cache
+def _tables(name: str) -> Mapping[str, Mapping[str, Any]]:
+    """The file of that name of each lesson, by its path as its author knows it."""
+    return {shown(path): toml(path) for path in files(name)}
+
+
+def toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file of a lesson.
+
+    Raises:
+        DataError: it is no TOML in UTF-8; the message names file and line.
+    """
+    return load.parsed(_text(path), shown(path))
 
 
 def _text(path: Path) -> str:

@@ -14,7 +14,7 @@ where its maintainers say how many rings there are and what two nodes can reach.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wallsite._checks import count, message, one_way, positive, seconds, shown
 from wallsite.tables import Cluster
@@ -109,16 +109,7 @@ class Topology:
         Raises:
             ValueError: an argument is out of range.
         """
-        single = Topology(
-            self.domain,
-            self.link,
-            1,
-            self.nic,
-            link_latency=self.link_latency,
-            nic_latency=self.nic_latency,
-            meshed=self.meshed,
-        )
-        return single.ring_all_reduce(size, ranks)
+        return replace(self, nics=1).ring_all_reduce(size, ranks)
 
     def hierarchical_all_reduce(
         self, size: Byte, ranks: Ranks, *, scattered: bool = False

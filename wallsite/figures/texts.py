@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from wallsite import lessons
-from wallsite.tables import DataError, load
+from wallsite.tables import DataError
 
 
 def texts(module: str, language: str) -> Any:
@@ -23,8 +23,7 @@ def texts(module: str, language: str) -> Any:
     path = Path(module).with_suffix(f".{language}.toml")
     if not path.is_file():
         raise DataError(f"{lessons.shown(path)} is missing: the figure’s words in {language!r}")
-    shown = lessons.shown(path)
-    return _attributes(load.parsed(load.decoded(path.read_bytes(), shown), shown))
+    return _attributes(lessons.toml(path))
 
 
 def _attributes(words: Any) -> Any:
