@@ -33,6 +33,25 @@ def fails(convert, tmp_path):
     return fails
 
 
+# --- Importing -----------------------------------------------------------------------------------
+
+
+def test_importing_reads_no_data():
+    # MkDocs imports the extension before the hook can have what changed imported afresh: what is
+    # read by then would stay as it was, right or wrong, for as long as `mkdocs serve` runs.
+    program = (
+        "import importlib, pkgutil, wallsite.tables.load as load\n"
+        "def refused(*_): raise AssertionError('read while importing')\n"
+        "load.parsed = load.decoded = refused\n"
+        "import wallsite.site, wallsite.figures\n"
+        "for package in (wallsite.site, wallsite.figures):\n"
+        "    for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
+        "        importlib.import_module(module.name)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8")
+    assert done.stderr == ""
+
+
 # --- Checked numbers -----------------------------------------------------------------------------
 
 

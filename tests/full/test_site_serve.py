@@ -127,7 +127,11 @@ def test_address_can_be_changed(project):
             "[x]\nis = \"capacity('h100-sxm') / params_8b\"\n",
             ["second.toml: [x] is: unknown name 'params_8b'"],
         ),
-        ("docs/lessons/small/names.toml", "families = 3\n", ["docs/lessons/small/names.toml: "]),
+        (
+            "docs/lessons/small/names.toml",
+            "families = 3\n",
+            ["docs/lessons/small/names.toml: families must be a list such as"],
+        ),
         (
             "wallsite/tables/data/clusters.toml",
             '[a]\nname = 3\ndevice = "h100-sxm"\n',

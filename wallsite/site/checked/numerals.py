@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from pymdownx.arithmatex import RE_DOLLAR_BLOCK, RE_SMART_DOLLAR_INLINE
@@ -89,9 +90,7 @@ _COUNTER = _any(
     rf"\b(?i:question|step|section|chapter|figure|table|page)s? [0-9]+(?:[.–][0-9]+)*{_END}",
     r"(?m:^[ \t>]*[0-9]{1,2}[.)](?=[ \t]))",
 )
-_FAMILY = _any(*map(re.escape, lessons.families())) if lessons.families() else "(?!)"
 _NAMED = _any(
-    rf"(?<![A-Za-z]){_FAMILY} [0-9]+(?:\.[0-9]+)*(?: x[0-9]+|s(?![A-Za-z]))?{_END}",
     # A word and a number are no name: not batch-64, not x2.
     r"(?<![A-Za-z0-9.])(?![a-z]+-[0-9]|x[0-9]+\b(?!-))[A-Za-z](?:[A-Za-z_]|[-_.](?=[A-Za-z0-9])|/(?=[A-Za-z]))*[0-9]\w*"
     r"(?:[-_.]\w+|/[A-Za-z]\w*)*(?: [0-9]+GB(?![A-Za-z/]))?",
@@ -107,10 +106,6 @@ _CONSTANT = _any(
     rf"= ?0{_END}",
     rf"(?<![\w.,])[0-9](?=\({_SYMBOL}[-−+]|[A-Z\u0391-\u03c9]{{1,3}}(?![A-Za-z])){_END}",
     rf"(?<=[^A-Za-z]{_SYMBOL}[-−+])[0-9](?![0-9]|[.,][0-9])",
-)
-_STANDS = re.compile(
-    f"(?P<name>{_NAMED})|(?P<definition>{_DEFINITION})|{_DATE}|{_REFERENCE}|{_COUNTER}|{_CONSTANT}",
-    re.ASCII,
 )
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
@@ -224,7 +219,7 @@ def _places(text: str) -> Iterator[tuple[int, int]]:
 
 def _in_words(text: str) -> Iterator[tuple[int, int]]:
     """Find the bare numerals of a text without markup and formulas."""
-    left = _STANDS.sub(_accepted, text)
+    left = _stands().sub(_accepted, text)
     for match in _DIGITS.finditer(left):
         yield match.span()
     # What a saying calls dozens or 几十 is quoted as people say it.
@@ -232,6 +227,18 @@ def _in_words(text: str) -> Iterator[tuple[int, int]]:
     for pattern in (_CHINESE, _ENGLISH):
         for match in pattern.finditer(unquoted):
             yield match.span()
+
+
+@cache
+def _stands() -> re.Pattern[str]:
+    """Match what may stand bare; the first call reads the lessons' families of names."""
+    family = _any(*map(re.escape, lessons.families())) if lessons.families() else "(?!)"
+    version = rf"(?<![A-Za-z]){family} [0-9]+(?:\.[0-9]+)*(?: x[0-9]+|s(?![A-Za-z]))?{_END}"
+    return re.compile(
+        f"(?P<name>{version}|{_NAMED})|(?P<definition>{_DEFINITION})"
+        f"|{_DATE}|{_REFERENCE}|{_COUNTER}|{_CONSTANT}",
+        re.ASCII,
+    )
 
 
 def _accepted(match: re.Match[str]) -> str:
