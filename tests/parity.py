@@ -465,21 +465,36 @@ def _opposites(zh: _Written, en: _Written) -> tuple[Only, Only]:
     """Claims that one language turns round.
 
     As grammar has it, a language may say "faster" once more, or leave it to the context. So a pair
-    differs only if each language speaks of another one of the two, or if both speak of the two
-    equally often, but not of each.
+    differs only if both languages speak of it, but not of the same sides; or if they speak of it
+    equally often, but not of each side. Of a loose pair, whose words say other things as well,
+    each language must speak of another side only.
     """
     only: tuple[list[str], list[str]] = ([], [])
-    for name, pair in parity_words.OPPOSITES.items():
+    texts = {
+        language: parity_words.NEITHER[language].sub(" ", side.plain)
+        for language, side in (("zh", zh), ("en", en))
+    }
+    for pair in parity_words.OPPOSITES:
         ours, theirs = (
-            tuple(len(forms[language].findall(side.plain)) for forms in pair)
-            for language, side in (("zh", zh), ("en", en))
+            tuple(len(forms[language].findall(text)) for forms in (pair.one, pair.other))
+            for language, text in texts.items()
         )
-        turned = all(ours) is all(theirs) is False and sum(ours) and sum(theirs)
-        turned = turned and bool(ours[0]) != bool(theirs[0])
-        if turned or (sum(ours) == sum(theirs) and ours != theirs):
+        if pair.apart:
+            for forms in (pair.one, pair.other):
+                texts = {
+                    language: forms[language].sub(" ", text) for language, text in texts.items()
+                }
+        if not (sum(ours) and sum(theirs)):
+            continue
+        if pair.loose:
+            turned = 0 in ours and 0 in theirs and bool(ours[0]) != bool(theirs[0])
+        else:
+            sides = [tuple(map(bool, counts)) for counts in (ours, theirs)]
+            turned = sides[0] != sides[1] or (sum(ours) == sum(theirs) and ours != theirs)
+        if turned:
             for found, counts in zip(only, (ours, theirs), strict=True):
-                words = name.split(" or ")
-                found.append(f"{name}: {counts[0]} × {words[0]}, {counts[1]} × {words[1]}")
+                words = pair.name.split(" or ")
+                found.append(f"{pair.name}: {counts[0]} × {words[0]}, {counts[1]} × {words[1]}")
     return tuple(only[0]), tuple(only[1])
 
 

@@ -18,10 +18,30 @@ def _compiled(forms: dict[str, str]) -> dict[str, re.Pattern[str]]:
 DIRECTIONS = {way: _compiled(forms) for way, forms in _DATA["directions"].items()}
 """How each language says that a link is taken in one direction, or in both."""
 
-OPPOSITES = {
-    pair["name"]: (_compiled(pair["one"]), _compiled(pair["other"])) for pair in _DATA["opposites"]
-}
-"""Claims that a slip turns round, by name: how each language says the one, and the other."""
+
+class Opposites(NamedTuple):
+    """Claims that a slip turns round: how each language says the one, and the other.
+
+    Attributes:
+        name: "one or other", in English.
+        one: by language.
+        other: by language.
+        apart: whether its words count for no other pair.
+        loose: whether the words often say something else.
+    """
+
+    name: str
+    one: dict[str, re.Pattern[str]]
+    other: dict[str, re.Pattern[str]]
+    apart: bool = False
+    loose: bool = False
+
+
+OPPOSITES = [
+    Opposites(**pair | {side: _compiled(pair[side]) for side in ("one", "other")})
+    for pair in _DATA["opposites"]
+]
+NEITHER = _compiled(_DATA["neither"])
 
 
 def formula_in_english(text: str) -> str:

@@ -115,38 +115,51 @@ def directions(file: File) -> Iterator[Edit]:
         yield match.start(), match.end(), _DIRECTIONS[match[0]]
 
 
-_TURNED = {
-    "memory-bound": "compute-bound",
-    "compute-bound": "memory-bound",
-    "faster": "slower",
-    "slower": "faster",
-    "above": "below",
-    "below": "above",
-    "rises": "falls",
-    "falls": "rises",
-    "grows": "shrinks",
-    "shrinks": "grows",
-    "larger": "smaller",
-    "smaller": "larger",
-    "longer": "shorter",
-    "shorter": "longer",
-    "更快": "更慢",
-    "更慢": "更快",
-    "高于": "低于",
-    "低于": "高于",
-    "超过": "不到",
-    "上升": "下降",
-    "下降": "上升",
-    "增长": "下降",
-    "变慢": "变快",
-    "变快": "变慢",
-    "更大": "更小",
-    "更小": "更大",
-    "更长": "更短",
-    "更短": "更长",
-    "更多": "更少",
-}
-_TURNING = re.compile("|".join(rf"\b{word}\b" if word.isascii() else word for word in _TURNED))
+_OPPOSITE = (
+    ("memory-bound", "compute-bound"),
+    ("faster", "slower"),
+    ("fastest", "slowest"),
+    ("above", "below"),
+    ("rises", "falls"),
+    ("grows", "shrinks"),
+    ("grew", "shrank"),
+    ("increases", "decreases"),
+    ("larger", "smaller"),
+    ("largest", "smallest"),
+    ("longer", "shorter"),
+    ("higher", "lower"),
+    ("more than", "less than"),
+    ("left of", "right of"),
+    ("更快", "更慢"),
+    ("快了", "慢了"),
+    ("变快", "变慢"),
+    ("最快", "最慢"),
+    ("高于", "低于"),
+    ("更高", "更低"),
+    ("大于", "小于"),
+    ("以上", "以下"),
+    ("上升", "下降"),
+    ("涨到", "降到"),
+    ("变大", "变小"),
+    ("更大", "更小"),
+    ("最大", "最小"),
+    ("更长", "更短"),
+    ("更多", "更少"),
+    ("左边", "右边"),
+    ("访存受限", "算力受限"),
+    ("受限于带宽", "受限于算力"),
+)
+_TURNED = {word: other for a, b in _OPPOSITE for word, other in ((a, b), (b, a))}
+_TURNED |= {"超过": "不到", "增长": "下降"}
+# No slip of the pen makes "no shorter" of "no longer"; "falls into" is no fall, 可以下载 no 以下.
+_TURNING = re.compile(
+    "|".join(
+        rf"(?<!no )(?<!as )\b{word}\b(?! short| into| N\b)"
+        if word.isascii()
+        else f"(?<!不)(?<!可){word}(?!没有|值|载)"
+        for word in _TURNED
+    )
+)
 
 
 def opposites(file: File) -> Iterator[Edit]:

@@ -272,6 +272,10 @@ def test_a_drift_is_found_in_its_section(language, right, wrong, section, what):
         ("慢了，因为要先写", "faster, for it writes first", "opposites"),
         ("高于拐点", "below the ridge point", "opposites"),
         ("时间上升，效率下降", "time rises, and efficiency rises", "opposites"),
+        ("它变快，链路还是慢", "it speeds up, and the link is faster", "opposites"),
+        ("见下表：比值高于拐点", "see the table above: a ratio above the ridge point", "opposites"),
+        ("模型越大越不到", "the larger the model, the larger the share, beyond it", "opposites"),
+        ("涨了就更大", "what shrinks is below", "opposites"),
         ("换成 INT2", "after that", "names"),
         ("Llama-2-7B 这张", "this Llama-2-1B", "names"),
         ("出了 scale-out 就慢", "inside scale-up only", "opposites"),
@@ -320,6 +324,10 @@ def test_a_report_names_the_place_and_both_sides():
         ("```text\n甲\n```", "```text\nA\n```"),
         ("```{ .python .figure alt='图' }\nx\n```", "```{ .python .figure alt='plot' }\nx\n```"),
         ("`a` `b`", "`b`, `a` and `a`"),
+        ("不再变慢", "no longer slower"),
+        ("上表里，比值低于拐点", "in the table above, the ratio is below the ridge point"),
+        ("它快，它就快在这里", "it is faster here"),
+        ("模型大了就快不了", "such a model gains nothing"),
     ],
 )
 def test_what_grammar_decides_is_no_drift(zh, en):
