@@ -1,9 +1,10 @@
-"""Compare the two languages of a page, section by section.
+"""Compare a page in Chinese with another language, section by section.
 
 Each language has its own prose, so its words are free. What they say is not: both have the same
 headings, code, formulas, tables, figures, boxes, links and checked numbers, speak of the same
 things, and keep one direction of a link apart from both. The functions take the text of a page in
-each language; a `Drift` says in which section they differ, how, and what either side has.
+each language; a `Drift` says in which section they differ, how, and what either side has. Words are
+compared as far as `words.toml` and the glossary know those of the language; the rest always is.
 """
 
 import json
@@ -82,7 +83,7 @@ class Passage(NamedTuple):
 
 
 Pair = tuple[Passage, Passage]
-"""A passage in Chinese and in English."""
+"""A passage in Chinese and in the other language."""
 
 
 class Section(NamedTuple):
@@ -105,38 +106,39 @@ class Drift(NamedTuple):
     section: str
     what: str
     zh: Place
-    en: Place
+    other: Place
 
 
-def report(drifts: Iterable[Drift], name: str) -> str:
+def report(drifts: Iterable[Drift], name: str, other: str = "en") -> str:
     """Say where and how the languages of a page differ, for a person to read."""
     lines = []
     for drift in drifts:
         lines.append(f"{name} #{drift.section}: {drift.what}")
-        for language, place in (("zh", drift.zh), ("en", drift.en)):
+        for language, place in (("zh", drift.zh), (other, drift.other)):
             lines.append(f"    docs/{language}/{name}:{place.line}")
             lines += [f"        {line}" for found in place.found for line in found.splitlines()]
             lines += [] if place.found else ["        nothing"]
     return "\n".join(lines)
 
 
-def compare(zh: str, en: str, snippets: Path) -> list[Drift]:
+def compare(zh: str, other: str, snippets: Path, language: str = "en") -> list[Drift]:
     """Find every difference between the texts of a page.
 
     Args:
         zh: the page in Chinese.
-        en: the page in English.
+        other: the page in another language.
         snippets: folder of the programs that pages embed.
+        language: the other language.
     """
-    ours, theirs = sections(zh, snippets), sections(en, snippets)
+    ours, theirs = sections(zh, snippets), sections(other, snippets)
     drifts = []
-    for zh_part, en_part in _aligned(ours, theirs, lambda section: section.id):
-        if [x.id for x in zh_part] != [x.id for x in en_part]:
-            section = (zh_part or en_part)[0].id
-            drifts.append(Drift(section, "sections", _ids(zh_part), _ids(en_part)))
+    for zh_part, other_part in _aligned(ours, theirs, lambda section: section.id):
+        if [x.id for x in zh_part] != [x.id for x in other_part]:
+            section = (zh_part or other_part)[0].id
+            drifts.append(Drift(section, "sections", _ids(zh_part), _ids(other_part)))
             continue
-        for one, other in zip(zh_part, en_part, strict=True):
-            drifts += _compare_sections(one, other)
+        for pair in zip(zh_part, other_part, strict=True):
+            drifts += _compare_sections(*pair, language)
     return drifts
 
 
@@ -275,9 +277,9 @@ def _code(block: blocks.Block) -> Passage:
     return Passage("code", f"{fixed}\n{source}", "\n".join(text), block.line)
 
 
-def disagreements(zh: str, en: str) -> dict[str, tuple[Only, Only]]:
+def disagreements(zh: str, other: str, language: str = "en") -> dict[str, tuple[Only, Only]]:
     """Find what one of two texts says and the other does not, by what it is."""
-    written = _take_apart(zh, "zh"), _take_apart(en, "en")
+    written = _take_apart(zh, "zh"), _take_apart(other, language)
     found = {what: feature(*written) for what, feature in FEATURES.items()}
     return {what: only for what, only in found.items() if any(only)}
 
@@ -296,6 +298,7 @@ class _Number(NamedTuple):
 class _Written(NamedTuple):
     """What a passage says, taken apart; `plain` is the rest, in words."""
 
+    language: str
     numbers: Counter[_Number]
     as_written: dict[_Number, str]
     formulas: Counter[str]
@@ -321,7 +324,7 @@ def _take_apart(text: str, language: str) -> _Written:
     footnotes = Counter(match["name"] for match in _FOOTNOTE.finditer(text))
     text = _FOOTNOTE.sub(" ", text)
     found = Counter(number for number, _ in shown)
-    return _Written(found, dict(shown), formulas, code, links, footnotes, signs, text)
+    return _Written(language, found, dict(shown), formulas, code, links, footnotes, signs, text)
 
 
 def _number(found: numbers.Checked) -> _Number:
@@ -344,22 +347,23 @@ def _formula(text: str, language: str) -> str:
     return " ".join(text.split())
 
 
-def _compare_sections(zh: Section, en: Section) -> Iterator[Drift]:
+def _compare_sections(zh: Section, other: Section, language: str) -> Iterator[Drift]:
     pairs: list[Pair] = []
-    for ours, theirs in _aligned(zh.passages, en.passages, lambda x: (x.sort, x.fixed)):
+    for ours, theirs in _aligned(zh.passages, other.passages, lambda x: (x.sort, x.fixed)):
         if [x[:2] for x in ours] != [x[:2] for x in theirs]:
             what = (ours or theirs)[0].sort
             yield Drift(
-                zh.id, what, _structure(ours, zh, pairs, 0), _structure(theirs, en, pairs, 1)
+                zh.id, what, _structure(ours, zh, pairs, 0), _structure(theirs, other, pairs, 1)
             )
         else:
             pairs += zip(ours, theirs, strict=True)
-    for one, other in chain.from_iterable(map(_paragraphs, pairs)):
-        for what, (only_zh, only_en) in disagreements(one.text, other.text).items():
-            yield Drift(zh.id, what, Place(one.line, only_zh), Place(other.line, only_en))
+    for one, two in chain.from_iterable(map(_paragraphs, pairs)):
+        for what, (only_one, only_two) in disagreements(one.text, two.text, language).items():
+            yield Drift(zh.id, what, Place(one.line, only_one), Place(two.line, only_two))
     yield from _repeated_cells(zh.id, pairs)
-    yield from _names_of_section(zh, en)
-    yield from _terms(zh, en)
+    yield from _names_of_section(zh, other, language)
+    if language == "en":  # the languages of the glossary
+        yield from _terms(zh, other)
 
 
 def _paragraphs(pair: Pair) -> list[Pair]:
@@ -371,13 +375,13 @@ def _paragraphs(pair: Pair) -> list[Pair]:
         divided.append(
             [passage._replace(text=x, line=y) for x, y in zip(texts, lines, strict=False)]
         )
-    zh, en = divided
-    return list(zip(zh, en, strict=True)) if len(zh) == len(en) else [pair]
+    zh, other = divided
+    return list(zip(zh, other, strict=True)) if len(zh) == len(other) else [pair]
 
 
 def _counted(what: str) -> Callable[[_Written, _Written], tuple[Only, Only]]:
-    def feature(zh: _Written, en: _Written) -> tuple[Only, Only]:
-        return _minus(getattr(zh, what), getattr(en, what))
+    def feature(zh: _Written, other: _Written) -> tuple[Only, Only]:
+        return _minus(getattr(zh, what), getattr(other, what))
 
     return feature
 
@@ -386,54 +390,56 @@ def _minus(zh: Counter[str], en: Counter[str]) -> tuple[Only, Only]:
     return tuple(sorted((zh - en).elements())), tuple(sorted((en - zh).elements()))
 
 
-def _checked_numbers(zh: _Written, en: _Written) -> tuple[Only, Only]:
+def _checked_numbers(zh: _Written, other: _Written) -> tuple[Only, Only]:
     """Checked numbers; one language may leave a unit to its sentence, as in 295 次 for 295 FLOP."""
-    only_zh, only_en = zh.numbers - en.numbers, en.numbers - zh.numbers
-    for number in [*only_zh, *only_en]:
+    only_zh, only_other = zh.numbers - other.numbers, other.numbers - zh.numbers
+    for number in [*only_zh, *only_other]:
         bare = number._replace(dimension="")
-        for one, other in ((only_zh, only_en), (only_en, only_zh)):
-            both = min(one[number], other[bare])
+        for one, two in ((only_zh, only_other), (only_other, only_zh)):
+            both = min(one[number], two[bare])
             one[number] -= both
-            other[bare] -= both
+            two[bare] -= both
     return (
         tuple(zh.as_written[number] for number in only_zh.elements()),
-        tuple(en.as_written[number] for number in only_en.elements()),
+        tuple(other.as_written[number] for number in only_other.elements()),
     )
 
 
-def _formulas(zh: _Written, en: _Written) -> tuple[Only, Only]:
+def _formulas(zh: _Written, other: _Written) -> tuple[Only, Only]:
     """Formulas. How often a sentence names $N$ alone is a matter of grammar."""
     symbols = [
         Counter({x: n for x, n in side.items() if _SYMBOL.fullmatch(x)})
-        for side in (zh.formulas, en.formulas)
+        for side in (zh.formulas, other.formulas)
     ]
     if symbols[0].total() == symbols[1].total():
-        return _minus(zh.formulas, en.formulas)
+        return _minus(zh.formulas, other.formulas)
     once = (Counter(dict.fromkeys(x, 1)) for x in symbols)
     ours, theirs = (
-        side.formulas - named + x for side, named, x in zip((zh, en), symbols, once, strict=True)
+        side.formulas - named + x for side, named, x in zip((zh, other), symbols, once, strict=True)
     )
     return _minus(ours, theirs)
 
 
-def _numerals(zh: _Written, en: _Written) -> tuple[Only, Only]:
+def _numerals(zh: _Written, other: _Written) -> tuple[Only, Only]:
     """Numerals that stand bare: years, names such as H100, and ordinals.
 
     Each language may name a thing twice or say "it", so what counts is which ones occur, and a
     small one may be spelled out.
     """
-    plain = {"zh": zh.plain, "en": parity_words.with_months_in_digits(en.plain)}
-    ours, theirs = ({_value(x) for x in _NUMERAL.finditer(text)} for text in plain.values())
-    only_zh = {x for x in ours - theirs if not parity_words.spells_out(plain["en"], x, "en")}
-    only_en = {x for x in theirs - ours if not parity_words.spells_out(plain["zh"], x, "zh")}
-    return tuple(sorted(only_zh)), tuple(sorted(only_en))
+    plain = parity_words.with_months_in_digits(other.plain)
+    ours, theirs = ({_value(x) for x in _NUMERAL.finditer(text)} for text in (zh.plain, plain))
+    only_zh = {x for x in ours - theirs if not parity_words.spells_out(plain, x, other.language)}
+    only_other = {x for x in theirs - ours if not parity_words.spells_out(zh.plain, x, "zh")}
+    return tuple(sorted(only_zh)), tuple(sorted(only_other))
 
 
-def _names(zh: _Written, en: _Written) -> tuple[Only, Only]:
+def _names(zh: _Written, other: _Written) -> tuple[Only, Only]:
     """Names with a number. A passage may say a pronoun instead, but not another name."""
-    ours, theirs = _named(zh.plain), _named(en.plain)
-    only_zh, only_en = ours - theirs, theirs - ours
-    return (tuple(sorted(only_zh)), tuple(sorted(only_en))) if only_zh and only_en else ((), ())
+    ours, theirs = _named(zh.plain), _named(other.plain)
+    only_zh, only_other = ours - theirs, theirs - ours
+    return (
+        (tuple(sorted(only_zh)), tuple(sorted(only_other))) if only_zh and only_other else ((), ())
+    )
 
 
 def _named(text: str) -> set[str]:
@@ -446,22 +452,25 @@ def _value(match: re.Match[str]) -> str:
     return f"{float(match['digits'].replace(',', '')) * size:.12g}"
 
 
-def _units(zh: _Written, en: _Written) -> tuple[Only, Only]:
+def _units(zh: _Written, other: _Written) -> tuple[Only, Only]:
     """Units in words, such as "networks are sold in Gb/s"."""
-    ours, theirs = (Counter(set(_UNIT.findall(x.plain))) for x in (zh, en))
+    ours, theirs = (Counter(set(_UNIT.findall(x.plain))) for x in (zh, other))
     return _minus(ours, theirs)
 
 
-def _directions(zh: _Written, en: _Written) -> tuple[Only, Only]:
+def _directions(zh: _Written, other: _Written) -> tuple[Only, Only]:
     """How often a link is taken in one direction, and how often in both."""
-    ways = parity_words.DIRECTIONS.items()
-    return _minus(
-        Counter({way: len(forms["zh"].findall(zh.plain)) for way, forms in ways}),
-        Counter({way: len(forms["en"].findall(en.plain)) for way, forms in ways}),
+    ways = [
+        (way, forms) for way, forms in parity_words.DIRECTIONS.items() if other.language in forms
+    ]
+    ours, theirs = (
+        Counter({way: len(forms[side.language].findall(side.plain)) for way, forms in ways})
+        for side in (zh, other)
     )
+    return _minus(ours, theirs)
 
 
-def _opposites(zh: _Written, en: _Written) -> tuple[Only, Only]:
+def _opposites(zh: _Written, other: _Written) -> tuple[Only, Only]:
     """Claims that one language turns round.
 
     As grammar has it, a language may say "faster" once more, or leave it to the context. So a pair
@@ -471,10 +480,11 @@ def _opposites(zh: _Written, en: _Written) -> tuple[Only, Only]:
     """
     only: tuple[list[str], list[str]] = ([], [])
     texts = {
-        language: parity_words.NEITHER[language].sub(" ", side.plain)
-        for language, side in (("zh", zh), ("en", en))
+        side.language: parity_words.NEITHER[side.language].sub(" ", side.plain)
+        for side in (zh, other)
+        if side.language in parity_words.NEITHER
     }
-    for pair in parity_words.OPPOSITES:
+    for pair in parity_words.OPPOSITES if other.language in texts else ():
         ours, theirs = (
             tuple(len(forms[language].findall(text)) for forms in (pair.one, pair.other))
             for language, text in texts.items()
@@ -498,7 +508,7 @@ def _opposites(zh: _Written, en: _Written) -> tuple[Only, Only]:
     return tuple(only[0]), tuple(only[1])
 
 
-def _pairs(zh: _Written, en: _Written) -> tuple[Only, Only]:
+def _pairs(zh: _Written, other: _Written) -> tuple[Only, Only]:
     """Terms that the Chinese text gives in English as well."""
     return parity_words.mispaired(zh.plain), ()
 
@@ -547,11 +557,11 @@ def _cells(pairs: Iterable[Pair]) -> Iterator[tuple[Pair, int, int]]:
             table += 1
 
 
-def _names_of_section(zh: Section, en: Section) -> Iterator[Drift]:
+def _names_of_section(zh: Section, other: Section, language: str) -> Iterator[Drift]:
     """Names with a number: a section names the same things in both languages."""
-    ours, theirs = _named(_plain(zh, "zh")), _named(_plain(en, "en"))
+    ours, theirs = _named(_plain(zh, "zh")), _named(_plain(other, language))
     if ours != theirs:
-        sides = (zh, ours - theirs), (en, theirs - ours)
+        sides = (zh, ours - theirs), (other, theirs - ours)
         places = (Place(section.passages[0].line, tuple(sorted(x))) for section, x in sides)
         yield Drift(zh.id, "names", *places)
 
