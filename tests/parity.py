@@ -476,36 +476,45 @@ def _opposites(zh: _Written, other: _Written) -> tuple[Only, Only]:
     As grammar has it, a language may say "faster" once more, or leave it to the context. So a pair
     differs only if both languages speak of it, but not of the same sides; or if they speak of it
     equally often, but not of each side. Of a loose pair, whose words say other things as well,
-    each language must speak of another side only.
+    each language must speak of another side only; sentences that match must not do so either.
     """
     only: tuple[list[str], list[str]] = ([], [])
+    if not {zh.language, other.language} <= parity_words.NEITHER.keys():
+        return (), ()
     texts = {
         side.language: parity_words.NEITHER[side.language].sub(" ", side.plain)
         for side in (zh, other)
-        if side.language in parity_words.NEITHER
     }
-    for pair in parity_words.OPPOSITES if other.language in texts else ():
-        ours, theirs = (
-            tuple(len(forms[language].findall(text)) for forms in (pair.one, pair.other))
-            for language, text in texts.items()
-        )
-        if pair.apart:
-            for forms in (pair.one, pair.other):
-                texts = {
-                    language: forms[language].sub(" ", text) for language, text in texts.items()
-                }
-        if not (sum(ours) and sum(theirs)):
-            continue
-        if pair.loose:
-            turned = 0 in ours and 0 in theirs and bool(ours[0]) != bool(theirs[0])
-        else:
-            sides = [tuple(map(bool, counts)) for counts in (ours, theirs)]
-            turned = sides[0] != sides[1] or (sum(ours) == sum(theirs) and ours != theirs)
+    for pair in parity_words.OPPOSITES:
+        sentences = [
+            [pair.count(x, code) for x in _sentences(text)] for code, text in texts.items()
+        ]
+        ours, theirs = ((sum(x for x, _ in each), sum(x for _, x in each)) for each in sentences)
+        turned = _turned(ours, theirs, loose=pair.loose)
+        if len(sentences[0]) == len(sentences[1]) and not pair.loose:
+            matched = zip(*sentences, strict=True)
+            turned |= any(_turned(*x, loose=sum(x[0]) != sum(x[1])) for x in matched)
         if turned:
             for found, counts in zip(only, (ours, theirs), strict=True):
                 words = pair.name.split(" or ")
                 found.append(f"{pair.name}: {counts[0]} × {words[0]}, {counts[1]} × {words[1]}")
+        if pair.apart:
+            texts = {code: pair.without(text, code) for code, text in texts.items()}
     return tuple(only[0]), tuple(only[1])
+
+
+def _turned(ours: tuple[int, int], theirs: tuple[int, int], *, loose: bool) -> bool:
+    """Whether two texts that speak of a pair turn it round, told how often of each side."""
+    if not (any(ours) and any(theirs)):
+        return False
+    sides = [tuple(map(bool, counts)) for counts in (ours, theirs)]
+    if loose:
+        return sides[0] != sides[1] and not any(map(all, sides))
+    return sides[0] != sides[1] or (sum(ours) == sum(theirs) and ours != theirs)
+
+
+def _sentences(text: str) -> list[str]:
+    return [x for x in re.split(r"(?<=[。！？；：])|(?<=[.!?;:])\s", text) if x.strip()]
 
 
 def _pairs(zh: _Written, other: _Written) -> tuple[Only, Only]:

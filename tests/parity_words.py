@@ -36,6 +36,15 @@ class Opposites(NamedTuple):
     apart: bool = False
     loose: bool = False
 
+    def count(self, text: str, language: str) -> tuple[int, int]:
+        """How often a text speaks of the one and of the other."""
+        one, other = (len(forms[language].findall(text)) for forms in (self.one, self.other))
+        return one, other
+
+    def without(self, text: str, language: str) -> str:
+        """Take its words out of a text."""
+        return self.other[language].sub(" ", self.one[language].sub(" ", text))
+
 
 OPPOSITES = [
     Opposites(**pair | {side: _compiled(pair[side]) for side in ("one", "other")})

@@ -19,8 +19,8 @@ import numpy as np
 
 from wallsite.probes.backend import Backend, Task
 from wallsite.probes.hardware import Device, find_device, physical_cores
-from wallsite.probes.kernels import KERNELS, Q
-from wallsite.probes.memory import TOLERANCE, stream_work
+from wallsite.probes.kernels import KERNELS, READ, Q
+from wallsite.probes.memory import SUM_TOLERANCE, TOLERANCE, stream_work
 from wallsite.probes.numpy_backend import NumpyBackend
 from wallsite.probes.results import OK
 from wallsite.probes.session import Options, Session, unmeasured
@@ -34,6 +34,8 @@ TARGETS: dict[tuple[str, str], Target] = {
     ("torch", "scale"): at_least(0.98),
     ("torch", "add"): at_least(0.98),
     ("torch", "triad"): at_least(0.98),
+    ("numpy", "sum"): at_least(0.95),
+    ("torch", "sum"): at_least(0.95),
 }
 HARDWARE = near_one(0.06)
 CONTROL = below(0.95)
@@ -43,6 +45,7 @@ PAST_CACHE = "copy_nontemporal"
 FRESH, ONE_THREAD = "one thread, fresh target, once", "one thread, warm"
 WARMUPS = 2
 COPY = KERNELS[0]
+_C_SUM = 1e-3  # relative error of a float that took in millions of numbers
 
 Call = Callable[[], object]
 
@@ -138,7 +141,7 @@ def _against(
     def row_of(what: str, left: str, right: str, target: Target | None, counted: int) -> Row:
         return _row((what, engine.name), found[left], found[right], target, counted)
 
-    for kernel in KERNELS:
+    for kernel in (*KERNELS, READ):
         name, counted = kernel.name, kernel.bytes_counted(array_bytes)
         yield row_of(name, f"C {name}", name, TARGETS.get((engine.name, name)), counted)
     yield _hardware(engine, device, tasks, found, array_bytes)
@@ -170,12 +173,14 @@ def _into_fresh_target(source: Any) -> Any:
 
 
 def _check(calls: Mapping[str, Call], tasks: Mapping[str, Task], arrays: Arrays) -> None:
-    """Compare what C and Python leave; only a triad may differ, where C rounds once.
+    """Compare what C and Python leave; only a triad may differ, where C rounds once, and a sum.
 
     Raises:
         Wrong: they left different results.
     """
     same = {name: f"C {name}" for name in tasks} | {PAST_CACHE: "C copy", ONE_THREAD: "C copy"}
+    del same[READ.name]
+    _check_sum(calls, tasks, arrays)
     for name, in_c in same.items():
         if name not in calls:
             continue
@@ -183,6 +188,15 @@ def _check(calls: Mapping[str, Call], tasks: Mapping[str, Task], arrays: Arrays)
         tolerance = TOLERANCE * right.max() if name == "triad" else 0.0
         if not np.allclose(left, right, rtol=0, atol=tolerance):  # False where NaN is left, too
             raise Wrong(f"{name} and {in_c} leave different results")
+
+
+def _check_sum(calls: Mapping[str, Call], tasks: Mapping[str, Task], arrays: Arrays) -> None:
+    """Hold both sums against one in double precision; C adds millions of numbers in a row."""
+    exact = float(np.sum(arrays.b, dtype=np.float64))
+    in_c = float(_left_by(calls[f"C {READ.name}"], arrays)[0])
+    calls[READ.name]()
+    if abs(in_c / exact - 1) > _C_SUM or tasks[READ.name].largest_error() > SUM_TOLERANCE:
+        raise Wrong(f"{READ.name}: {in_c} in C, {exact} in double precision")
 
 
 def _left_by(call: Call, arrays: Arrays) -> Any:

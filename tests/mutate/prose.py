@@ -103,7 +103,7 @@ _DIRECTIONS = {
 }
 _DIRECTION = re.compile(
     "|".join(
-        rf"(?<!site )\b{word}\b(?! high| it as)" if word.isascii() else word
+        rf"(?<!site )\b{word}\b(?! high| it as)" if word.isascii() else f"(?<!主){word}"
         for word in sorted(_DIRECTIONS, key=len, reverse=True)
     )
 )
