@@ -135,7 +135,8 @@ In question 3 NVLink carries [[900 GB/s := both('nvlink4')]] in both directions 
 ## Then { #then }
 
 Each element is read once and written once, $3n$ bytes in all, slow as grade −1. In November 2026
-`ridge` gave the ridge point. The link inside the node is fast, the network across nodes is slow.
+`ridge` gave the ridge point. The link inside the node (scale-up) is fast, the network
+across nodes is slow.
 
 $$
 T = \\frac{\\text{bytes of weights}}{B} + 2
@@ -249,7 +250,7 @@ def test_prose_may_differ_in_words_and_in_their_order():
         ("zh", "读一次、写一次", "读一次、再读一次", "then", "opposites"),
         ("en", "read once and written once", "written once and written again", "then", "opposites"),
         ("zh", "机内（", "机间（", "then", "opposites"),
-        ("en", "network across", "network inside", "then", "opposites"),
+        ("en", "network\nacross", "network\ninside", "then", "opposites"),
         # Terms of the glossary
         ("zh", "（scale-up）", "（scale-out）", "then", "terms in both languages"),
         ("en", "ridge point", "knee", "then", "the term ridge-point"),

@@ -71,7 +71,7 @@ class NumpyBackend:
         found = [math.nan]
 
         def run() -> None:
-            found[:] = self._each(np.sum, slices)
+            found[:] = self._each(_sum, slices)
 
         def error() -> float:
             exact = math.fsum(self._each(lambda part: np.sum(part, dtype=np.float64), slices))
@@ -154,6 +154,13 @@ def _fill(part: Triple, seed: int) -> None:
     a.fill(np.nan)
     random.random(out=b, dtype=np.float32)
     random.random(out=c, dtype=np.float32)
+
+
+def _sum(part: Array) -> float:
+    # einsum adds a whole vector at a time, np.sum in pairs: up to a tenth slower from memory.
+    whole = len(part) // BLOCK * BLOCK
+    rows = np.einsum("ij->i", part[:whole].reshape(-1, BLOCK))
+    return math.fsum([*rows, np.sum(part[whole:])])
 
 
 def _triad(part: Triple) -> None:
