@@ -11,6 +11,10 @@ from collections.abc import Iterator
 from .edits import NUMERAL, OPERATORS, Edit, File, digit
 
 
+# A seed, or what an array is filled with or scaled by: another number is as good.
+_ANY_NUMBER = re.compile(r"default_rng\(|manual_seed\(|\.fill\(|^Q = ")
+
+
 def code(file: File) -> Iterator[Edit]:
     """A line of a block that runs: lost, swapped with the next, or with another token."""
     for block in file.page.blocks:
@@ -53,6 +57,8 @@ def _tokens(file: File, line: str) -> Iterator[Edit]:
             start = len(line) - len(line.lstrip()) + token.start[1]
             end = start + len(token.string)
             if token.type == tokenize.NUMBER and (digits := NUMERAL.search(token.string)):
+                if _ANY_NUMBER.search(line):
+                    continue
                 yield digit(file, digits, start)
             elif token.type == tokenize.OP and token.string in OPERATORS:
                 yield start, end, OPERATORS[token.string]

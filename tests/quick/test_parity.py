@@ -306,7 +306,7 @@ def test_a_report_names_the_place_and_both_sides():
         "a/page.md #then: item",
         "    docs/zh/a/page.md:22",
         "        item - depth 0",
-        "    docs/en/a/page.md:22",
+        "    docs/en/a/page.md:23",
         "        nothing",
     ]
 
