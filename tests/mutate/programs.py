@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from .edits import NUMERAL, OPERATORS, Edit, File, digit
 
-
 # A seed, or what an array is filled with or scaled by: another number is as good.
 _ANY_NUMBER = re.compile(r"default_rng\(|manual_seed\(|\.fill\(|^Q = ")
 
