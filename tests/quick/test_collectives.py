@@ -47,6 +47,8 @@ def test_a_textbook_tree_is_slower_than_a_pipelined_one():
     assert collectives.tree_all_reduce(1e9, 8, 50e9) == pytest.approx(40e-3)
     assert collectives.plain_tree_all_reduce(1e9, 8, 50e9) == pytest.approx(120e-3)
     assert collectives.plain_tree_all_reduce(1e9, 1, 50e9) == 0
+    # Six messages, and 1 ms for each.
+    assert collectives.plain_tree_all_reduce(1e9, 8, 50e9, 1e-3) == pytest.approx(126e-3)
 
 
 def test_weak_scaling_compares_equal_batches_and_strong_scaling_one_batch():

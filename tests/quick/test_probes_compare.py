@@ -70,6 +70,7 @@ def test_the_edges():
         ((1.5,) * 4, (2.0,) * 4, 0.75, SLOWER),
         ((2.0, 2.0, 2.0, 1.4), (1.5,) * 4, 4 / 3, SAME),
         ((2.0, 2.0, 2.0, 1.5), (1.5,) * 4, 4 / 3, SAME),
+        ((1.5,) * 4, (2.0, 2.0, 2.0, 1.4), 0.75, SAME),
         # On either side of 5 %.
         ((1.06,) * 4, (1.0,) * 4, 1.06, FASTER),
         ((1.04,) * 4, (1.0,) * 4, 1.04, SAME),
@@ -140,6 +141,14 @@ def test_without_a_shape_in_common_the_largest_are_compared_by_rate():
     assert (change.before, change.after) == (left[1], right[1])
     assert (change.ratio, change.verdict) == (4.0, FASTER)  # four times the bytes in the same time
     assert (found.missing, found.added) == ((left[0],), (right[0],))
+
+
+def test_of_further_runs_the_largest_shape_stands_in_for_one_they_lack():
+    one = measured.run(arrays("add", (1.0,), 512 * MIB))
+    more = measured.run(*(arrays("add", (1.0,), size) for size in (64 * MIB, 256 * MIB)))
+    # The rate is in proportion to the size here, so the median of two is halfway between them.
+    (change,) = compare(one, one, [more], [one]).changes
+    assert change.ratio == pytest.approx(1 / 0.75)
 
 
 def test_products_are_compared_by_flops():

@@ -84,6 +84,12 @@ def test_a_given_size_is_taken_in_whole_cache_lines(asked, taken):
     assert probes.plan_arrays(device(), 3, array_bytes=asked).array_bytes == taken
 
 
+def test_what_would_fit_in_a_cache_is_named_in_bytes():
+    # A third of half of 6,000 bytes, in whole lines of 64.
+    with pytest.raises(probes.NotEnoughMemory, match=r"array_bytes=960 would fit, in a cache"):
+        probes.plan_arrays(device(free=6000), 3)
+
+
 def test_what_just_fits_is_taken():
     assert probes.plan_arrays(device(free=6 * 64), 3, array_bytes=64).array_bytes == 64
     with pytest.raises(probes.NotEnoughMemory):

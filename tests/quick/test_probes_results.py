@@ -140,7 +140,11 @@ def test_ridge_point_by_hand():
         ((), lambda r: r.matmul("fp32"), "matmul fp32 was not measured on cpu: run the probe mat"),
         ((product(),), lambda r: r.ridge_point("fp32"), "bandwidth was not measured"),
         ((measurement(),), lambda r: r.ridge_point("fp32"), "matmul fp32 was not measured"),
-        ((product(),), lambda r: r.matmul("bf16"), "matmul bf16 was not measured"),
+        (
+            (product(),),
+            lambda r: r.matmul("bf16"),
+            "matmul bf16 was not measured on cpu: only fp32",
+        ),
         (
             (measurement(seconds=None, reason="no room"),),
             lambda r: r.triad,
@@ -307,6 +311,17 @@ def test_a_number_too_large_for_a_float(number):
     text = result().to_json().replace('"wall_seconds": 1.0', f'"wall_seconds": {number}')
     with pytest.raises(ValueError, match=r"result.wall_seconds must be a finite number, got -?inf"):
         probes.Result.from_json(text)
+
+
+@pytest.mark.parametrize(("shape", "taken"), [([1], True), ([1024, 0], False), ([0, 1], False)])
+def test_every_side_of_what_was_measured_is_above_zero(shape, taken):
+    fields = json.loads(result(measurement()).to_json())
+    first("shape", shape)(fields)
+    if taken:
+        assert probes.Result.from_json(json.dumps(fields)).measurements[0].shape == tuple(shape)
+    else:
+        with pytest.raises(ValueError, match=r"measurements\[0\]: .* sides above 0"):
+            probes.Result.from_json(json.dumps(fields))
 
 
 def test_a_product_that_moves_nothing_has_no_intensity():

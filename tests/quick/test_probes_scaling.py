@@ -1,5 +1,6 @@
 """What is fitted to all-reduces, and predicted from the fit, against times that are known."""
 
+import dataclasses
 import functools
 import math
 
@@ -119,7 +120,24 @@ def test_samples_that_scatter_too_much_are_told_as_such():
         scaling.fit(synthetic.result(times))
 
 
+def test_unstable_sizes_are_counted():
+    found = synthetic.result(synthetic.ring(2, ALPHA, BETA))
+    first, *others = found.measurements
+    shaky = dataclasses.replace(first, status="unstable", reason="busy")
+    fitted = scaling.fit(dataclasses.replace(found, measurements=(shaky, *others)))
+    assert (fitted.sizes, fitted.unstable) == (len(synthetic.SIZES), 1)
+
+
 # -------------------------------------------------------------------------------- the prediction
+
+
+@pytest.mark.parametrize(
+    ("turning", "largest"), [(0.1, 16), (4, 16), (5, 32), (100, 512), (math.inf, 2**20)]
+)
+def test_ranks_are_shown_to_four_times_the_turning_point(turning, largest):
+    shown = scaling.ranks_to_show(turning)
+    assert shown[:5] == [1, 2, 4, 8, 16]
+    assert shown[-1] == largest
 
 
 def test_a_prediction_is_the_models():

@@ -176,6 +176,7 @@ LATE = Topology(8, 450e9, 8, 50e9, link_latency=1e-6, nic_latency=5e-6)
         ("tree", 32, 2 * (2 * 5 + 7 * 1)),
         # Up to the switch and down, inside and across.
         ("in_switch", 32, 2 * (1 + 5)),
+        ("in_switch", 16, 2 * (1 + 5)),
         ("in_switch", 8, 2 * 1),
         ("ring", 8, 2 * 7 * 1),
     ],
@@ -196,6 +197,11 @@ def test_the_domain_with_the_most_ranks_is_slowest_inside():
     assert fast.hierarchical_all_reduce(1e9, [2, 8]) == pytest.approx(2 * 7 / 8)
     assert fast.in_switch_all_reduce(1e9, [2, 8]) == pytest.approx(1 + 1 / 2)
     assert fast.tree_all_reduce(1e9, [1, 8]) == pytest.approx(2)
+
+
+def test_two_domains_already_need_the_network():
+    # Each sends the sum of its chips once, 1 GB through one NIC of 1 GB/s.
+    assert Topology(8, 1e12, 1, 1e9).in_switch_all_reduce(1e9, 16) == pytest.approx(1)
 
 
 def test_one_rank_alone_sends_nothing():
