@@ -50,7 +50,7 @@ def copy_of(seconds):
 
 
 def test_the_edges():
-    assert (NOISE, ALONE, ENOUGH, CROWDED) == (0.05, 2.0, 4, 80.0)
+    assert (NOISE, ALONE, ENOUGH, CROWDED) == (0.05, 2.0, 4, 160.0)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_samples_that_scatter_give_no_verdict():
 
 
 @pytest.mark.parametrize(
-    ("switches", "expected"), [(None, FASTER), (30.0, FASTER), (80.0, FASTER), (81.0, BUSY)]
+    ("switches", "expected"), [(None, FASTER), (30.0, FASTER), (160.0, FASTER), (161.0, BUSY)]
 )
 def test_on_a_machine_that_does_other_work_there_is_no_verdict(switches, expected):
     quiet, crowded = measured.run(copy_of((2.0,))), measured.run(copy_of((1.0,)))

@@ -205,6 +205,11 @@ class Build:
         other = self._config.plugins["material/search"].config["separator"].rstrip("+")
         text = re.sub(f"(?<={other})\u200b|\u200b(?={other})", "", text)
         index.write_text(text, encoding="utf-8")
+        for name in self._config.extra_css:
+            style = Path(self._config.site_dir, str(name))
+            if style.exists():  # every page loads it; a quarter of it is for who edits it
+                text = re.sub(r"/\*.*?\*/", "", style.read_text("utf-8"), flags=re.DOTALL)
+                style.write_text(re.sub(r"\n\s+", "\n", text), encoding="utf-8")
         for other in self._others.values():
             other.finish(Path(self._config.site_dir))
         if not self._will_abort():
