@@ -490,12 +490,12 @@ def _opposites(zh: _Written, other: _Written) -> tuple[Only, Only]:
             [pair.count(x, code) for x in _sentences(text)] for code, text in texts.items()
         ]
         ours, theirs = ((sum(x for x, _ in each), sum(x for _, x in each)) for each in sentences)
-        turned = _turned(ours, theirs, loose=pair.loose)
+        turned = [(ours, theirs)] if _turned(ours, theirs, loose=pair.loose) else []
         if len(sentences[0]) == len(sentences[1]) and not pair.loose:
             matched = zip(*sentences, strict=True)
-            turned |= any(_turned(*x, loose=sum(x[0]) != sum(x[1])) for x in matched)
+            turned += [x for x in matched if _turned(*x, loose=sum(x[0]) != sum(x[1]))]
         if turned:
-            for found, counts in zip(only, (ours, theirs), strict=True):
+            for found, counts in zip(only, turned[0], strict=True):
                 words = pair.name.split(" or ")
                 found.append(f"{pair.name}: {counts[0]} × {words[0]}, {counts[1]} × {words[1]}")
         if pair.apart:
