@@ -386,8 +386,8 @@ def _counted(what: str) -> Callable[[_Written, _Written], tuple[Only, Only]]:
     return feature
 
 
-def _minus(zh: Counter[str], en: Counter[str]) -> tuple[Only, Only]:
-    return tuple(sorted((zh - en).elements())), tuple(sorted((en - zh).elements()))
+def _minus(ours: Counter[str], theirs: Counter[str]) -> tuple[Only, Only]:
+    return tuple(sorted((ours - theirs).elements())), tuple(sorted((theirs - ours).elements()))
 
 
 def _checked_numbers(zh: _Written, other: _Written) -> tuple[Only, Only]:
@@ -546,11 +546,11 @@ def _repeated_cells(section: str, pairs: Iterable[Pair]) -> Iterator[Drift]:
         for side in (0, 1):
             above = first.setdefault((*column, side, pair[side].text), pair)
             if above[1 - side].text != pair[1 - side].text:
-                zh, en = (
+                places = (
                     Place(cell.line, (before.text, cell.text))
                     for before, cell in zip(above, pair, strict=True)
                 )
-                yield Drift(section, "cells that repeat", zh, en)
+                yield Drift(section, "cells that repeat", *places)
 
 
 def _cells(pairs: Iterable[Pair]) -> Iterator[tuple[Pair, int, int]]:

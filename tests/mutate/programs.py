@@ -55,10 +55,9 @@ def _tokens(file: File, line: str) -> Iterator[Edit]:
         for token in tokenize.generate_tokens(io.StringIO(line.strip() + "\n").readline):
             start = len(line) - len(line.lstrip()) + token.start[1]
             end = start + len(token.string)
-            if token.type == tokenize.NUMBER and (digits := NUMERAL.search(token.string)):
-                if _ANY_NUMBER.search(line):
-                    continue
-                yield digit(file, digits, start)
+            if token.type == tokenize.NUMBER:
+                if (digits := NUMERAL.search(token.string)) and not _ANY_NUMBER.search(line):
+                    yield digit(file, digits, start)
             elif token.type == tokenize.OP and token.string in OPERATORS:
                 yield start, end, OPERATORS[token.string]
             elif token.string in {"True", "False"}:

@@ -22,8 +22,8 @@ ENOUGH = 4
 """Runs of each with which order alone tells."""
 CROWDED = 160.0
 """Involuntary context switches for each second of CPU time. On two quiet cores the memory probe has
-up to 55, and all probes, whose own threads take turns, up to 159; beside one busy process both have
-170 or more."""
+up to 55, and all probes, whose own threads take turns, up to 159; beside one busy process they had
+169 and 184 or more."""
 
 SAME, FASTER, SLOWER = "within noise", "faster", "slower"
 BUSY, UNSURE = "machine busy", "unstable"
