@@ -313,7 +313,9 @@ def test_a_number_too_large_for_a_float(number):
         probes.Result.from_json(text)
 
 
-@pytest.mark.parametrize(("shape", "taken"), [([1], True), ([1024, 0], False), ([0, 1], False)])
+@pytest.mark.parametrize(
+    ("shape", "taken"), [([1], True), ([1024, 0], False), ([0, 1], False), ([], False)]
+)
 def test_every_side_of_what_was_measured_is_above_zero(shape, taken):
     fields = json.loads(result(measurement()).to_json())
     first("shape", shape)(fields)
@@ -322,6 +324,12 @@ def test_every_side_of_what_was_measured_is_above_zero(shape, taken):
     else:
         with pytest.raises(ValueError, match=r"measurements\[0\]: .* sides above 0"):
             probes.Result.from_json(json.dumps(fields))
+
+
+@pytest.mark.parametrize("field", ["array_bytes", "bytes_counted", "bytes_hardware", "flops"])
+def test_no_count_is_past_what_a_kernel_can_count(field):
+    with pytest.raises(ValueError, match="counts of bytes and FLOPs"):
+        dataclasses.replace(measurement(), **{field: 10**30})
 
 
 def test_a_product_that_moves_nothing_has_no_intensity():

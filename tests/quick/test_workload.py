@@ -136,6 +136,7 @@ def test_what_a_batch_reads_is_not_what_a_token_uses():
 def test_attention_at_long_context():
     # 8B: 32 layers of 32 heads of 128; 128k tokens of prompt: 2.15 times 2 · 8.03e9 a token.
     flops = workload.prefill_attention_flops(32, 32, 128, 131072)
+    assert workload.prefill_attention_flops(32, 32, 128, 131072, batch=4) == 4 * flops
     assert flops / (2 * 8.03e9 * 131072) == pytest.approx(2.14, abs=0.01)
     # 405B: 126 layers, 128 heads of 128: 1.34 times the weights' FLOPs at 128k.
     flops = workload.decode_attention_flops(126, 128, 128, 131072)
