@@ -13,6 +13,7 @@ where its maintainers say how many rings there are and what two nodes can reach.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -96,7 +97,7 @@ class Topology:
         size, parts = message("size", size), self._parts(ranks)
         total = sum(parts)
         exits = map(self._exit, parts) if len(parts) > 1 else ()
-        bandwidth: float = min([self._link(max(parts)), *exits])
+        bandwidth = min(self._slowest_link(parts), *exits, math.inf)
         latency = self.nic_latency if len(parts) > 1 else 0.0
         steps = 2 * (total - 1)
         return steps / total * size / bandwidth + steps * max(latency, self.link_latency)
@@ -155,9 +156,7 @@ class Topology:
         """
         size, parts = message("size", size), self._parts(ranks)
         domains, largest = len(parts), max(parts)
-        tiers = [0.0]
-        if largest > 1:
-            tiers.append(2 * size / self._link(largest))
+        tiers = [2 * size / self._slowest_link(parts)]
         if domains > 1:
             tiers.append((2 if domains > 2 else 1) * size / min(map(self._exit, parts)))
         levels = (domains - 1).bit_length()
@@ -235,6 +234,10 @@ class Topology:
         if not self.meshed or ranks >= self.domain:
             return self.link
         return self.link * max(1, ranks - 1) / (self.domain - 1)
+
+    def _slowest_link(self, parts: Sequence[int]) -> float:
+        """Bandwidth inside the slowest domain: where links are meshed, few ranks share few."""
+        return min((self._link(part) for part in parts if part > 1), default=math.inf)
 
     def _exit(self, ranks: int) -> float:
         """Bandwidth out of a domain by the NICs that so many of its ranks use: their share."""

@@ -98,6 +98,9 @@ def test_samples_that_scatter_give_no_verdict():
         return dataclasses.replace(copy_of((seconds,)), status=UNSTABLE, reason="it jumps")
 
     assert verdict((1.0,), (9.0,), of=scattered).verdict == UNSURE
+    steady = measured.run(copy_of((1.0,)))
+    (change,) = compare(steady, measured.run(scattered(9.0))).changes  # one that does is enough
+    assert change.verdict == UNSURE
 
 
 @pytest.mark.parametrize(

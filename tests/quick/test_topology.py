@@ -177,6 +177,9 @@ LATE = Topology(8, 450e9, 8, 50e9, link_latency=1e-6, nic_latency=5e-6)
         # Up to the switch and down, inside and across.
         ("in_switch", 32, 2 * (1 + 5)),
         ("in_switch", 16, 2 * (1 + 5)),
+        # Two nodes are one level apart, five are three.
+        ("tree", 16, 2 * (1 * 5 + 7 * 1)),
+        ("tree", 40, 2 * (3 * 5 + 7 * 1)),
         ("in_switch", 8, 2 * 1),
         ("ring", 8, 2 * 7 * 1),
     ],
@@ -197,6 +200,18 @@ def test_the_domain_with_the_most_ranks_is_slowest_inside():
     assert fast.hierarchical_all_reduce(1e9, [2, 8]) == pytest.approx(2 * 7 / 8)
     assert fast.in_switch_all_reduce(1e9, [2, 8]) == pytest.approx(1 + 1 / 2)
     assert fast.tree_all_reduce(1e9, [1, 8]) == pytest.approx(2)
+
+
+def test_the_domain_with_the_fewest_ranks_is_slowest_where_its_links_or_nics_are_few():
+    # Meshed, eight chips use all of their 7 GB/s, two the 1 GB/s between them.
+    mesh = Topology(8, 7e9, 8, 1e12, meshed=True)
+    assert mesh.ring_all_reduce(1e9, [8, 2]) == pytest.approx(2 * 9 / 10)
+    assert mesh.ring_all_reduce(1e9, [8, 1]) == pytest.approx(2 * 8 / 9 / 7)
+    assert mesh.tree_all_reduce(1e9, [8, 2]) == pytest.approx(2)
+    # Two of eight ranks have two of eight NICs, 2 GB/s together, for a buffer that leaves once.
+    slow = Topology(8, 1e12, 8, 1e9)
+    assert slow.tree_all_reduce(1e9, [8, 2]) == pytest.approx(1 / 2)
+    assert slow.tree_all_reduce(1e9, [8, 2, 8]) == pytest.approx(2 / 2)
 
 
 def test_two_domains_already_need_the_network():

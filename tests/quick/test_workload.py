@@ -133,10 +133,20 @@ def test_what_a_batch_reads_is_not_what_a_token_uses():
         workload.decode(37e9, 64, read_params=3.7e9)
 
 
+def test_attention_over_nothing_costs_nothing():
+    assert workload.decode_attention_flops(32, 32, 128, 0) == 0
+
+
+def test_softmax_counts_five_flops_an_element():
+    assert workload.softmax(3, 4) == workload.Work(60.0, 48.0)
+
+
 def test_attention_at_long_context():
     # 8B: 32 layers of 32 heads of 128; 128k tokens of prompt: 2.15 times 2 · 8.03e9 a token.
     flops = workload.prefill_attention_flops(32, 32, 128, 131072)
     assert workload.prefill_attention_flops(32, 32, 128, 131072, batch=4) == 4 * flops
+    plain = workload.prefill(8.03e9, 131072).flops
+    assert workload.prefill(8.03e9, 131072, attention=flops).flops == plain + flops
     assert flops / (2 * 8.03e9 * 131072) == pytest.approx(2.14, abs=0.01)
     # 405B: 126 layers, 128 heads of 128: 1.34 times the weights' FLOPs at 128k.
     flops = workload.decode_attention_flops(126, 128, 128, 131072)
