@@ -192,28 +192,19 @@ def test_all_may_stand_beside_others():
     assert is_one_line(done, "dtype must be")  # and not: probes must be among all, got 'all'
 
 
-def test_no_such_device():
-    done = run("probe", "--device", "npu:7")
-    assert (done.exit_code, done.stdout) == (3, "")
-    assert is_one_line(done, "no device 'npu:7': this machine has cpu")
-
-
-def test_a_cpu_has_no_link():
-    done = run("probe", "link", *TINY)
-    assert (done.exit_code, done.stdout) == (3, "")
-    assert is_one_line(done, "a link leads to an accelerator")
-
-
-def test_more_memory_than_there_is():
-    done = run("probe", "memory", "--device", "cpu", "--array-bytes", "999TB")
-    assert (done.exit_code, done.stdout) == (4, "")
-    assert is_one_line(done, "would fit")
-
-
-def test_a_budget_too_short_for_anything_is_one_line():
-    done = run("probe", "memory", *TINY, "--budget", "1e-9")
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert is_one_line(done, "the budget of 1e-09 s is used up")
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--device", "npu:7"], 3, "no device 'npu:7': this machine has cpu"),
+        (["link", *TINY], 3, "a link leads to an accelerator"),
+        (["memory", "--device", "cpu", "--array-bytes", "999TB"], 4, "would fit"),
+        (["memory", *TINY, "--budget", "1e-9"], 1, "the budget of 1e-09 s is used up"),
+    ],
+)
+def test_what_cannot_be_measured_here_is_one_line(words, code, said):
+    done = run("probe", *words)
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert is_one_line(done, said)
 
 
 # -------------------------------------------------------------------------------------- report

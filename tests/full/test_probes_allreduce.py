@@ -3,7 +3,6 @@
 import contextlib
 import math
 import socket
-import subprocess
 import sys
 import threading
 from importlib.util import find_spec
@@ -15,79 +14,13 @@ from wallsite.probes import allreduce
 from wallsite.probes.errors import PeerLost
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
-# What a test waits for ranks that must end by themselves.
-BOUNDED = 60
 # What torchrun tells a rank.
 TOLD = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
-
-# A rank that does something else from its n-th sum on; what it does is put in.
-SABOTAGED = """
-import os, signal, sys
-from pathlib import Path
-import torch, torch.distributed
-from wallsite.probes import allreduce
-from wallsite.probes.errors import PeerLost
-
-summed, right = 0, torch.distributed.all_reduce
-
-def wrong(buffer, *more):
-    global summed
-    right(buffer, *more)
-    if buffer.dtype == torch.float32:
-        summed += 1
-        {act}
-
-torch.distributed.all_reduce = wrong
-sys.exit(allreduce._main(Path(sys.argv[1]), sys.argv[2]))
-"""
-
-
-@pytest.fixture
-def ranks(monkeypatch):
-    """The ranks that `run_local` starts. Those in ``sabotage``, by number, do what it says."""
-
-    class Ranks(list):
-        def __init__(self):
-            self.sabotage = {}
-
-    started, popen = Ranks(), subprocess.Popen
-
-    def start(command, env, **more):
-        if act := started.sabotage.get(int(env["RANK"])):
-            command = [command[0], "-c", SABOTAGED.format(act=act), *command[3:]]
-        started.append(popen(command, env=env, **more))
-        return started[-1]
-
-    monkeypatch.setattr(subprocess, "Popen", start)
-    yield started
-    assert all(process.returncode is not None for process in started)
 
 
 @pytest.fixture(scope="module")
 def of_two():
     return allreduce.run_local(2, sizes=[1024, 65536], device="cpu", repeats=2)
-
-
-@pytest.fixture(scope="module")
-def of_three():
-    # 257 values among three ranks: 86, 86 and 85.
-    return allreduce.run_local(3, sizes=[4, 1028], device="cpu", repeats=2)
-
-
-def alone(monkeypatch, port, **told):
-    """Be one of two ranks whose other never starts."""
-    for name, value in (TOLD | {"MASTER_PORT": str(port)} | told).items():
-        monkeypatch.setenv(name, value)
-    allreduce.measure([1024], device="cpu", timeout=2)
-
-
-@pytest.fixture
-def port():
-    """A port of this machine that another program holds."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        yield taken.getsockname()[1]
 
 
 @pytest.mark.slow
@@ -212,7 +145,7 @@ def test_each_rank_takes_the_accelerator_of_its_own(monkeypatch, kind, library):
         lambda name: probes.Device(kind, int(name[-1]) if ":" in name else 0, "a chip", None, None),
     )
     monkeypatch.setattr(torch.accelerator, "set_device_index", done.append)
-    monkeypatch.setattr(allreduce, "_met", lambda timeout: None)
+    monkeypatch.setattr(allreduce, "_met", lambda *told: None)
     monkeypatch.setattr(allreduce._Ranks, "_gathered", lambda self, mine: [mine] * 2)
     monkeypatch.setattr(
         torch.distributed, "init_process_group", lambda name, **_: done.append(name)

@@ -214,7 +214,7 @@ def test_cpu_without_a_name(tmp_path, monkeypatch):
 # -------------------------------------------------------------------------------------- memory
 
 MEMINFO = "MemTotal:       16777216 kB\nMemFree:  1024 kB\nMemAvailable:    8388608 kB\n"
-V1, V2 = "sys/fs/cgroup/memory", "sys/fs/cgroup"
+CGROUPS = "sys/fs/cgroup"
 
 
 @pytest.fixture
@@ -229,96 +229,84 @@ def test_memory_without_limits(host):
     assert hardware.memory_total(host) == (16 * GIB, "MemTotal")
 
 
-def test_cgroup_v2_limit_of_a_parent(host):
-    tree(
-        host,
-        {
-            "proc/self/cgroup": "0::/system/job\n",
-            f"{V2}/system/job/memory.max": "max\n",
-            f"{V2}/system/memory.max": f"{3 * GIB}\n",
-            f"{V2}/system/memory.current": f"{2 * GIB}\n",
-            f"{V2}/system/memory.stat": f"anon 1\ninactive_file {GIB}\n",
-        },
-    )
-    assert hardware.memory_available(host) == (2 * GIB, "cgroup")
-
-
-def test_the_tightest_of_nested_cgroups_binds(host):
-    tree(
-        host,
-        {
-            "proc/self/cgroup": "0::/a/b/c\n",
-            f"{V2}/a/memory.max": f"{6 * GIB}\n",
-            f"{V2}/a/memory.current": f"{5 * GIB}\n",
-            f"{V2}/a/b/memory.max": f"{4 * GIB}\n",
-            f"{V2}/a/b/memory.current": f"{2 * GIB}\n",
-            f"{V2}/a/b/c/memory.max": f"{3 * GIB}\n",
-            f"{V2}/a/b/c/memory.current": f"{GIB}\n",
-        },
-    )
-    assert hardware.memory_available(host) == (GIB, "cgroup")
-
-
-def test_beyond_its_high_mark_a_cgroup_is_throttled(host):
-    tree(
-        host,
-        {
-            "proc/self/cgroup": "0::/a\n",
-            f"{V2}/a/memory.max": f"{4 * GIB}\n",
-            f"{V2}/a/memory.high": f"{3 * GIB}\n",
-            f"{V2}/a/memory.current": f"{GIB}\n",
-        },
-    )
-    assert hardware.memory_available(host) == (2 * GIB, "cgroup")
-
-
-def test_a_cgroup_that_is_over_its_limit_leaves_nothing(host):
-    tree(
-        host,
-        {
-            "proc/self/cgroup": "0::/\n",
-            f"{V2}/memory.max": f"{GIB}\n",
-            f"{V2}/memory.current": f"{2 * GIB}\n",
-        },
-    )
-    assert hardware.memory_available(host) == (0, "cgroup")
-
-
-def test_cgroup_v1_limit_seen_from_a_container(host):
-    # The path is the host's; inside, only the mount itself exists.
-    tree(
-        host,
-        {
-            "proc/self/cgroup": "5:cpu,cpuacct:/x\n4:memory:/docker/abc\n0::/\n",
-            f"{V1}/memory.limit_in_bytes": f"{GIB}\n",
-            f"{V1}/memory.usage_in_bytes": f"{256 * MIB}\n",
-            f"{V1}/memory.stat": f"total_inactive_file {64 * MIB}\n",
-        },
-    )
-    assert hardware.memory_available(host) == (832 * MIB, "cgroup")
-
-
-def test_cgroup_v1_limit_of_a_parent(host):
-    tree(
-        host,
-        {
-            "proc/self/cgroup": "4:cpuset,memory:/a/b\n",
-            f"{V1}/a/b/memory.limit_in_bytes": f"{5 * GIB}\n",
-            f"{V1}/a/memory.limit_in_bytes": f"{2 * GIB}\n",
-            f"{V1}/a/memory.usage_in_bytes": f"{GIB // 2}\n",
-        },
-    )
-    assert hardware.memory_available(host) == (3 * GIB // 2, "cgroup")
+@pytest.mark.parametrize(
+    ("cgroup", "files", "available"),
+    [
+        pytest.param(
+            "0::/system/job",
+            {
+                "system/job/memory.max": "max",
+                "system/memory.max": 3 * GIB,
+                "system/memory.current": 2 * GIB,
+                "system/memory.stat": f"anon 1\ninactive_file {GIB}",
+            },
+            2 * GIB,
+            id="v2: that of a parent, files that can be dropped left out",
+        ),
+        pytest.param(
+            "0::/a/b/c",
+            {
+                "a/memory.max": 6 * GIB,
+                "a/memory.current": 5 * GIB,
+                "a/b/memory.max": 4 * GIB,
+                "a/b/memory.current": 2 * GIB,
+                "a/b/c/memory.max": 3 * GIB,
+                "a/b/c/memory.current": GIB,
+            },
+            GIB,
+            id="v2: the tightest of nested ones",
+        ),
+        pytest.param(
+            "0::/a",
+            {"a/memory.max": 4 * GIB, "a/memory.high": 3 * GIB, "a/memory.current": GIB},
+            2 * GIB,
+            id="v2: beyond its high mark it is throttled",
+        ),
+        pytest.param(
+            "0::/", {"memory.max": GIB, "memory.current": 2 * GIB}, 0, id="v2: over its limit"
+        ),
+        pytest.param(
+            # The path is the host's; inside a container, only the mount itself exists.
+            "5:cpu,cpuacct:/x\n4:memory:/docker/abc\n0::/",
+            {
+                "memory/memory.limit_in_bytes": GIB,
+                "memory/memory.usage_in_bytes": 256 * MIB,
+                "memory/memory.stat": f"total_inactive_file {64 * MIB}",
+            },
+            832 * MIB,
+            id="v1: seen from a container",
+        ),
+        pytest.param(
+            "4:cpuset,memory:/a/b",
+            {
+                "memory/a/b/memory.limit_in_bytes": 5 * GIB,
+                "memory/a/memory.limit_in_bytes": 2 * GIB,
+                "memory/a/memory.usage_in_bytes": GIB // 2,
+            },
+            3 * GIB // 2,
+            id="v1: that of a parent",
+        ),
+        pytest.param(
+            "0::/",
+            {
+                "memory.max": GIB,
+                "memory.current": "much",
+                "memory.stat": f"inactive_file\ninactive_file {MIB}",
+            },
+            GIB,
+            id="v2: a use that is no number leaves the limit",
+        ),
+    ],
+)
+def test_memory_of_a_cgroup(host, cgroup, files, available):
+    described = {f"{CGROUPS}/{name}": f"{value}\n" for name, value in files.items()}
+    tree(host, {"proc/self/cgroup": f"{cgroup}\n"} | described)
+    assert hardware.memory_available(host) == (available, "cgroup")
 
 
 def test_cgroup_v1_without_a_limit(host):
-    tree(
-        host,
-        {
-            "proc/self/cgroup": "4:memory:/\n",
-            f"{V1}/memory.limit_in_bytes": "9223372036854771712\n",
-        },
-    )
+    unlimited = {f"{CGROUPS}/memory/memory.limit_in_bytes": "9223372036854771712\n"}
+    tree(host, {"proc/self/cgroup": "4:memory:/\n"} | unlimited)
     assert hardware.memory_available(host) == (8 * GIB, "MemAvailable")
     (host / "proc/meminfo").unlink()
     assert hardware.memory_available(host) == (None, "not known")
@@ -326,37 +314,24 @@ def test_cgroup_v1_without_a_limit(host):
 
 @pytest.mark.parametrize("limit", ["", "max\n", "-1\n", "1e9\n", "four\n", "²\n"])
 def test_a_limit_that_is_no_number_is_none(host, limit):
-    tree(host, {"proc/self/cgroup": "0::/\n", f"{V2}/memory.max": limit})
+    tree(host, {"proc/self/cgroup": "0::/\n", f"{CGROUPS}/memory.max": limit})
     assert hardware.memory_available(host) == (8 * GIB, "MemAvailable")
-
-
-def test_a_use_that_is_no_number_leaves_the_limit(host):
-    tree(
-        host,
-        {
-            "proc/self/cgroup": "0::/\n",
-            f"{V2}/memory.max": f"{GIB}\n",
-            f"{V2}/memory.current": "much\n",
-            f"{V2}/memory.stat": f"inactive_file\ninactive_file {MIB}\n",
-        },
-    )
-    assert hardware.memory_available(host) == (GIB, "cgroup")
 
 
 def test_an_unreadable_limit_is_none(host):
     tree(host, {"proc/self/cgroup": "0::/\n"})
-    (host / V2 / "memory.max").mkdir(parents=True)  # reading it fails, even for root
+    (host / CGROUPS / "memory.max").mkdir(parents=True)  # reading it fails, even for root
     assert hardware.memory_available(host) == (8 * GIB, "MemAvailable")
 
 
 @pytest.mark.parametrize("line", ["", "0", "0:", "nonsense", "x:memory:/a", ":::", "\x00"])
 def test_a_malformed_list_of_cgroups_is_read_past(host, line):
-    tree(host, {"proc/self/cgroup": f"{line}\n0::/\n", f"{V2}/memory.max": f"{GIB}\n"})
+    tree(host, {"proc/self/cgroup": f"{line}\n0::/\n", f"{CGROUPS}/memory.max": f"{GIB}\n"})
     assert hardware.memory_available(host) == (GIB, "cgroup")
 
 
 def test_a_process_in_no_cgroup(host):
-    tree(host, {"proc/self/cgroup": "", f"{V2}/memory.max": f"{GIB}\n"})
+    tree(host, {"proc/self/cgroup": "", f"{CGROUPS}/memory.max": f"{GIB}\n"})
     assert hardware.memory_available(host) == (8 * GIB, "MemAvailable")
 
 

@@ -290,7 +290,7 @@ def _joined(here: Place, device: str, timeout: float) -> Iterator[_Ranks]:
     if found.kind != "cpu":
         # What the library does on its own account, such as a barrier, happens on this one.
         torch.accelerator.set_device_index(found.index)
-    store = _met(timeout)
+    store = _met(here, timeout)
     dist.init_process_group(
         library,
         store=store,
@@ -304,7 +304,37 @@ def _joined(here: Place, device: str, timeout: float) -> Iterator[_Ranks]:
         dist.destroy_process_group()
 
 
-def _met(timeout: float) -> Any:
+def _wait_for_listener(here: Place, timeout: float) -> None:
+    """Wait until something listens where the ranks meet, unless this rank is what will.
+
+    torch waits for it twice as long as it was told to, and cannot be ended without a crash.
+
+    Raises:
+        PeerLost: nothing listened in time.
+    """
+    if here.rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
+        return
+    address = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+    end = time.monotonic() + timeout
+    while (left := end - time.monotonic()) > 0:
+        try:
+            socket.create_connection(address, timeout=left).close()
+        except OSError:
+            time.sleep(min(left, 0.1))
+        else:
+            return
+    raise _unanswered(timeout)
+
+
+def _unanswered(timeout: float) -> PeerLost:
+    return PeerLost(f"another rank did not answer within {timeout:g} s (they meet at {_where()})")
+
+
+def _where() -> str:
+    return f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+
+
+def _met(here: Place, timeout: float) -> Any:
     """Return the store at which the ranks meet.
 
     What listens at its address may be no store and never answer, and torch then waits without end
@@ -315,6 +345,7 @@ def _met(timeout: float) -> Any:
     """
     from torch.distributed.rendezvous import rendezvous  # noqa: PLC0415
 
+    _wait_for_listener(here, timeout)
     found: list[Any] = []
 
     def meet() -> None:
@@ -329,9 +360,8 @@ def _met(timeout: float) -> Any:
     waiting.start()
     waiting.join(timeout + _GRACE)
     if not found:
-        where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
         raise PeerLost(
-            f"nothing that knows ranks answered at {where} (MASTER_ADDR:MASTER_PORT) within "
+            f"nothing that knows ranks answered at {_where()} (MASTER_ADDR:MASTER_PORT) within "
             f"{timeout:g} s"
         )
     if isinstance(found[0], Exception):
@@ -389,13 +419,13 @@ def _explained(error: RuntimeError, timeout: float) -> Exception:
     if isinstance(error, ProbeError):
         return error
     said = " ".join(str(error).split())
-    where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+    where = _where()
     if "EADDRINUSE" in said or "address already in use" in said:
         return PeerLost(f"the port of {where} is in use")
     if "Ping failed" in said:
         return PeerLost(f"what answers at {where} is not another rank")
     if "imed out" in said or "imeout" in said:
-        return PeerLost(f"another rank did not answer within {timeout:g} s (they meet at {where})")
+        return _unanswered(timeout)
     return PeerLost(f"the connection to another rank broke: {said[:200]}")
 
 
@@ -458,7 +488,7 @@ def _kept(folder: Path) -> Result | None:
         return None
 
 
-_GRACE = 0.5  # seconds
+_GRACE = 5.0  # seconds that torch may take longer than it was told to
 
 
 def _free_port() -> int:
