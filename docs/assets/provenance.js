@@ -15,7 +15,24 @@ const provenance = (template) => {
   box.id = "ws-provenance-box";
   box.hidden = true;
   document.body.append(box);
-  const entries = template.content.children; // without the box, which has just left
+  const marks = template.content.querySelector(".ws-marks");
+  page.append(marks);
+  const entries = template.content.children; // without the two that have just left
+
+  // --- The switch that marks every number --------------------------------------------------------
+
+  const mark = (all) => document.documentElement.classList.toggle("ws-marked", all);
+  const [kept, name] = [marks.querySelector("input"), "ws-marked"];
+  try {
+    kept.checked = localStorage.getItem(name) === "true";
+  } catch {} // a browser that keeps nothing shows the page all the same
+  mark(kept.checked);
+  kept.addEventListener("change", () => {
+    mark(kept.checked);
+    try {
+      localStorage.setItem(name, kept.checked);
+    } catch {}
+  });
 
   // --- The numbers, as buttons -------------------------------------------------------------------
 

@@ -277,6 +277,27 @@ def test_pointing_shows_the_box_and_leaving_hides_it(box):
     shown.wait_for(state="hidden")
 
 
+def test_at_rest_only_what_is_not_known_is_marked_until_the_reader_asks(box):
+    page, _, number = box()
+    faint = "rgba(0, 0, 0, 0)"
+
+    def mark(number):
+        return number.evaluate("it => getComputedStyle(it).textDecorationColor")
+
+    page.mouse.move(5, 300)
+    assumed = page.locator("article > p > .ws-assumed").first
+    assert (mark(number), mark(assumed) != faint) == (faint, True)
+    number.focus()
+    assert mark(number) != faint
+    page.get_by_label("Show where every number on this site comes from").check()
+    page.goto(page.url.replace("/memory/", "/compute/"))
+    page.wait_for_selector(".ws-marked")
+    assert mark(page.locator("article > p > .ws-derived").first) != faint
+    page.locator(".ws-marks input").uncheck()
+    page.reload()
+    assert mark(page.locator("article > p > .ws-derived").first) == faint
+
+
 def test_a_source_in_the_box_leads_to_its_entry(box, address):
     page, shown, number = box()
     number.hover()

@@ -53,6 +53,8 @@ class _Inputs(Treeprocessor):  # type: ignore[misc]
             return
         template = ET.SubElement(root, "template", {"id": "ws-provenance"} | NOT_SEARCHED)
         self._box(template)
+        marks = ET.SubElement(template, "label", {"class": "ws-marks"})
+        ET.SubElement(marks, "input", type="checkbox").tail = f" {self.words['marks']}"
         ET.SubElement(template, "li").text = self.words["none"]
         for item in self.page.inputs.values():
             self._entry(template, item)
