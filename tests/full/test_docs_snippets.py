@@ -323,6 +323,8 @@ def test_a_copy_on_a_gpu_is_timed_with_and_without_synchronising(snippet, monkey
         ("restless", session.RESTLESS),
         ("plateau", memory.PLATEAU),
         ("noise", compare.NOISE),
+        ("alone", compare.ALONE),
+        ("enough", compare.ENOUGH),
     ],
 )
 def test_the_hands_on_page_states_the_thresholds_of_the_probes(quantity, in_the_code):
