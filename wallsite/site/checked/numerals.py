@@ -171,7 +171,7 @@ _MARKUP = re.compile(
     r"|\[\*[^\]]*\*\](?=\()"  # the title of a work, as a link
     r"|\[\^[^\]\s]+\]|\{:? ?[#.][^{}\n]*\}|</?[A-Za-z][^<>\n]*>"
 )
-_SAYING = re.compile(r"(?m)^[ \t]*!!! saying .*$")
+_SAYING = re.compile(r"(?m)^[ \t]*(?:!!!|\?\?\?) saying .*$")
 _SENTENCE_END = re.compile(r"[。！？；\n|]|(?<=[.!?])\s")
 
 
