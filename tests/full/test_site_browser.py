@@ -1,5 +1,7 @@
 """The built site in a real browser: search, languages, phones, and no script at all."""
 
+import re
+
 import pytest
 
 PAGES = ("", "three-walls/", "three-walls/memory/", "three-walls/questions/", "reference/hardware/")
@@ -64,3 +66,12 @@ def test_colour_scheme_follows_the_reader_and_can_be_changed(visit):
     assert page.locator("body").get_attribute("data-md-color-scheme") == "slate"
     page.locator("form[data-md-component=palette] label:visible").click()
     assert page.locator("body").get_attribute("data-md-color-scheme") == "default"
+
+
+@pytest.mark.parametrize("path", ["three-walls/recap/", "en/three-walls/recap/"])
+def test_the_recap_prints_on_both_sides_of_a_sheet(visit, path):
+    page = visit(path)
+    assert len(re.findall(rb"/Type /Page\b", page.pdf(format="A4"))) == 2
+    page.emulate_media(media="print")
+    cut = "it => it.scrollWidth > it.clientWidth + 1"
+    assert [it for it in page.locator("table").all() if it.evaluate(cut)] == []
