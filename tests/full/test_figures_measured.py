@@ -115,7 +115,7 @@ def test_hollow_is_what_fits_in_the_last_level_cache(excess, hollow):
     drawing = compose([result])
     (_, _, face), *_ = marks(drawing)["o"]
     assert (face == style.PAPER) is hollow
-    assert ("hollow: in a cache" in legend(drawing)) is hollow
+    assert ("hollow: in cache" in legend(drawing)) is hollow
     assert ("hollow point" in drawing.caption) is hollow
 
 
@@ -123,7 +123,7 @@ def test_nothing_is_hollow_where_the_cache_is_not_known():
     device = dataclasses.replace(measured.CPU, last_level_cache=None)
     drawing = compose([measured.everything(device=device)])
     assert not any(face == style.PAPER for _, _, face, _ in lines(drawing))
-    assert "hollow: in a cache" not in legend(drawing)
+    assert "hollow: in cache" not in legend(drawing)
 
 
 def test_operations_of_another_type_are_left_out():

@@ -75,3 +75,34 @@ def test_the_recap_prints_on_both_sides_of_a_sheet(visit, path):
     page.emulate_media(media="print")
     cut = "it => it.scrollWidth > it.clientWidth + 1"
     assert [it for it in page.locator("table").all() if it.evaluate(cut)] == []
+
+
+@pytest.mark.parametrize("prefix", ["", "en/"])
+def test_on_a_phone_every_figure_is_whole_and_its_text_can_be_read(visit, prefix):
+    lesson = (
+        "",
+        "compute/",
+        "memory/",
+        "communication/",
+        "hands-on/",
+        "questions/",
+        "collectives/",
+    )
+    for path in ("", *(f"three-walls/{name}" for name in lesson)):
+        page = visit(f"{prefix}{path}", viewport={"width": 390, "height": 800})
+        measured = page.evaluate(
+            """() => {
+                document.querySelectorAll("details").forEach((fold) => (fold.open = true));
+                return [...document.querySelectorAll("figure svg")].map((figure) => {
+                    const { left, right, width } = figure.getBoundingClientRect();
+                    const texts = [...figure.querySelectorAll("text, tspan")];
+                    const sizes = texts.filter((text) => text.textContent.trim()).map(
+                        (text) => parseFloat(getComputedStyle(text).fontSize),
+                    );
+                    const scale = width / figure.viewBox.baseVal.width;
+                    return [left, right, Math.min(...sizes) * scale];
+                });
+            }"""
+        )
+        assert measured
+        assert [it for it in measured if it[0] < 0 or it[1] > 390 or it[2] < 11] == [], path

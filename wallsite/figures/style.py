@@ -1,8 +1,8 @@
 """How every figure looks: palette, type and canvas.
 
 Lengths are in SVG user units, with y running down. A figure is `WIDTH` units wide. The page shows
-it no wider than `MAX_WIDTH` and no narrower than `MIN_WIDTH`, where `SMALL` text measures 12
-pixels; on a narrower screen it scrolls in its frame.
+it whole and no wider than `MAX_WIDTH`. On a phone it takes all of the screen: on one of 390 pixels
+`SMALL` text then measures 11.
 
 Colours are the light theme's. `wallsite.figures.svg` turns each into the CSS variable of the
 same name, so a drawing may use these and no others.
@@ -38,8 +38,8 @@ PALETTE = {
 INK, MUTED, PAPER, COMPUTE, MEMORY, COMM, ACCENT = (light for light, _ in PALETTE.values())
 
 WIDTH = 440.0
-MIN_WIDTH, MAX_WIDTH = 440, 600  # CSS pixels
-SIZE, SMALL, LARGE = 13.0, 12.0, 18.0
+MAX_WIDTH = 600  # CSS pixels
+SIZE, SMALL, LARGE = 13.0, 12.5, 18.0
 TINT = 0.11  # opacity of a filled region
 GRID = 0.28  # opacity of a grid line
 

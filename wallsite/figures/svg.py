@@ -190,10 +190,7 @@ def _label(root: ET.Element, prefix: str, title: str, alt: str) -> None:
             "viewBox": view,
             "role": "img",
             "stroke-linejoin": "round",
-            "style": (
-                f"width:100%;min-width:{style.MIN_WIDTH}px;max-width:{style.MAX_WIDTH}px;"
-                "height:auto"
-            ),
+            "style": f"width:100%;max-width:{style.MAX_WIDTH}px;height:auto",
         }
     )
     texts = {"title": title, "desc": alt}

@@ -92,7 +92,7 @@ def _shape(name: str) -> tuple[float, float]:
     return model.params.si, kv_bytes_per_token(*(round(part.si) for part in shape))
 
 
-_LEFT, _WIDTH, _ROOF, _LANE, _GAP = 88.0, 326.0, 150.0, 40.0, 26.0
+_LEFT, _WIDTH, _ROOF, _LANE, _GAP = 92.0, 322.0, 150.0, 40.0, 26.0
 _INTENSITIES = (0.5, 1e4)
 
 
