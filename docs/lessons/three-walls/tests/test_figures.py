@@ -9,6 +9,8 @@ from lesson import figure
 from wallsite import tables
 from wallsite.figures import style
 
+MIB = 2**20
+
 
 def test_data_path_divides_the_peak_by_each_bandwidth():
     assert figure("data-path").data().waiting == pytest.approx((295.34, 2198.67, 19788), rel=1e-4)
@@ -150,3 +152,15 @@ def test_a_bandwidth_that_nobody_contests_is_not_said_to_be(monkeypatch, name, l
         caption = figure(name).draw(lang).caption
     assert other not in caption
     assert caption.endswith(("。", "."))
+
+
+def test_the_floor_plan_holds_what_the_white_paper_says():
+    plan = figure("floor-plan").data()
+    # 132 SMs with 256 KiB of registers and as much SRAM each: 33 MiB of either.
+    assert (plan.sms, plan.registers, plan.sram, plan.l2) == (132, 33 * MIB, 33 * MIB, 50 * MIB)
+    assert (plan.hbm, plan.bandwidth, plan.link, plan.network) == (80e9, 3.35e12, 450e9, 50e9)
+    assert plan.peak == pytest.approx(989.4e12, rel=1e-4)
+    # The pages of the walls show the same plan, lit otherwise.
+    assert plan == figure("floor-plan-compute").data()
+    assert plan == figure("floor-plan-memory").data()
+    assert plan == figure("floor-plan-communication").data()
