@@ -266,15 +266,22 @@ def _depth(match: re.Match[str]) -> int:
 
 
 def _code(block: blocks.Block) -> Passage:
-    """A fenced block: its code, and as text the title of one that says more than a file's name."""
+    """A fenced block: its code, but for what comments say, and as text a title with words."""
     worded = {"title", "alt"} if {"figure", "not-run"} & set(block.classes) else set()
     names = [name if name in worded else f"{name}={x}" for name, x in block.attributes.items()]
     text = [x for name, x in block.attributes.items() if name in worded]
     source = block.source
     if block.language == "text":  # a drawing, or data in the reader's language
         text, source = [*text, source], f"{len(source.splitlines())} lines"
+    if block.language in {"python", "bash"}:
+        source = _uncommented(source)
     fixed = " ".join([block.language, *block.classes, *names])
     return Passage("code", f"{fixed}\n{source}", "\n".join(text), block.line)
+
+
+def _uncommented(source: str) -> str:
+    """Code with its comments emptied, each after a # that no quotes surround."""
+    return re.sub(r"""(?m)^((?:[^"'#\n]|"[^"\n]*"|'[^'\n]*')*#) .*$""", r"\1", source)
 
 
 def disagreements(zh: str, other: str, language: str = "en") -> dict[str, tuple[Only, Only]]:

@@ -204,6 +204,7 @@ def test_prose_may_differ_in_words_and_in_their_order():
         ("en", "```output\n1", "```output\n2", "then", "code"),
         ("en", "```output", "```{ .output .varies }", "then", "code"),
         ("zh", "```python\nprint(1)\n```\n", "", "then", "code"),
+        ("zh", "print(1)", "print(1)  # 一", "then", "code"),
         ("en", "\ntrue\n", "\nfalse\n", "then", "code"),
         ("zh", "`ridge`", "`rigde`", "then", "inline code"),
         # Checked numbers
