@@ -229,6 +229,18 @@ def test_search_index_covers_every_page(built_site, language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+def test_columns_of_numbers_are_marked_with_their_heads(html, language):
+    page = html(f"{PREFIX[language]}three-walls/memory/index.html")
+    lines = page.select_one(".ws-table table.ws-data").select("tr")
+    marked = {
+        tuple(cell.get("class") == ["ws-numeric"] for cell in line.select("th, td"))
+        for line in lines
+    }
+    # Device, year, peak, bandwidth and ridge point; a year may stand with a word.
+    assert marked == {(False, False, True, True, True)}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_first_visit_is_light(built_site, html, language):
     """A browser with nothing in its cache loads these for the memory-wall page."""
     folder = built_site / PREFIX[language]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
@@ -15,6 +16,10 @@ def scrollable(parent: ET.Element, name: str) -> ET.Element:
     """Add a box that scrolls sideways when it is too narrow, also from the keyboard."""
     attributes = {"class": "ws-scroll", "role": "group", "aria-label": name, "tabindex": "0"}
     return ET.SubElement(parent, "div", attributes)
+
+
+# A cell that holds a number, or those of several sources.
+_NUMBERS = re.compile(r"[−+]?\d[\d,.]*(?: ?[/–] ?[−+]?\d[\d,.]*)*[%×]?")
 
 
 def data_table(parent: ET.Element) -> ET.Element:
@@ -42,7 +47,19 @@ def rows(
             put(cell, content)
             if cell.find("data") is not None:
                 cell.attrib |= NOT_SEARCHED
+    if section == "tbody":
+        _align(table)
     return group
+
+
+def _align(table: ET.Element) -> None:
+    """Mark the columns of numbers, heads included: their digits stand below each other."""
+    lines = [list(line) for line in table.iter("tr")]
+    for column in list(zip(*lines, strict=False))[1:]:
+        told = ["".join(cell.itertext()).strip() for cell in column if cell.tag == "td"]
+        if any(told) and all(_NUMBERS.fullmatch(text) for text in told if text):
+            for cell in column:
+                cell.set("class", "ws-numeric")
 
 
 def put(parent: ET.Element, content: str | ET.Element) -> None:
