@@ -110,6 +110,8 @@ def test_bandwidth_alone_never_turns_the_curve_up():
 
 def test_less_compute_than_two_transfers_makes_one_rank_best():
     assert collectives.turning_point(0.5, GRADIENTS, LINK, ALPHA) == 1
+    # A tenth of a second more than two transfers: √(0.1 ÷ 10⁻⁵).
+    assert collectives.turning_point(0.66, GRADIENTS, LINK, ALPHA) == pytest.approx(100)
     assert collectives.step_time(0.5, GRADIENTS, 2, LINK) > 0.5
 
 
