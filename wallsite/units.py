@@ -142,7 +142,7 @@ def round_half_away(value: float, digits: int) -> Decimal:
     if not math.isfinite(value):
         raise ValueError(f"cannot round {value!r}: it is not a finite number")
     read = Decimal(f"{value:.12g}")
-    rounded = read.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _ANY_SIZE)
+    rounded = read.quantize(Decimal(f"1e{-digits}"), ROUND_HALF_UP, _ANY_SIZE)
     return rounded.copy_abs() if rounded.is_zero() else rounded  # nobody writes -0
 
 

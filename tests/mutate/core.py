@@ -35,10 +35,13 @@ def arithmetic(file: File) -> Iterator[Edit]:
         return len(encoded[: starts[line - 1] + column].decode())
 
     tree = ast.parse(file.text)
+    spared = set(map(id, _stand_ins(tree)))
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef):
             continue
         for node in (x for statement in function.body for x in ast.walk(statement)):
+            if id(node) in spared:
+                continue
             match node:
                 case ast.BinOp(left=left, op=operator, right=right):
                     ends = left.end_lineno, left.end_col_offset, right.lineno, right.col_offset
@@ -63,6 +66,16 @@ def arithmetic(file: File) -> Iterator[Edit]:
             if between.strip(" ()\n") == old:  # an f-string or a line break may stand between
                 at = start + between.index(old)
                 yield at, at + len(old), _SWAPPED[type(operator)]
+
+
+def _stand_ins(tree: ast.AST) -> Iterator[ast.AST]:
+    """What stands for a value that is missing: any small number does as well."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.BoolOp(op=ast.Or(), values=[_, ast.Constant() as number]):
+                yield number
+            case ast.keyword(arg="default", value=ast.Constant() as number):
+                yield number
 
 
 _WRITTEN: dict[type[ast.AST], str] = {

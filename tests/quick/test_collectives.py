@@ -297,3 +297,7 @@ def test_the_messages_of_a_hierarchy():
 def test_what_zero3_sends_by_hand():
     # 16 GB of weights, 1 GB of gradients, 4 ranks, 3 micro-batches: 3/4 · 3 · (2 · 16 + 1).
     assert collectives.zero3_volume(16e9, 1e9, 4, 3) == pytest.approx(0.75 * 3 * 33e9)
+
+
+def test_a_broadcast_to_one_other_takes_its_bytes_and_one_message():
+    assert collectives.broadcast(1e9, 2, 1e9, 0.5) == pytest.approx(1.5)

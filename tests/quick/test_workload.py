@@ -137,6 +137,11 @@ def test_attention_over_nothing_costs_nothing():
     assert workload.decode_attention_flops(32, 32, 128, 0) == 0
 
 
+def test_each_token_attends_to_itself_and_to_those_before_it():
+    # Three tokens: 1 + 2 + 3 pairs, each with 4 FLOPs per dimension of each head.
+    assert workload.prefill_attention_flops(1, 1, 1, 3) == 4 * 6
+
+
 def test_softmax_counts_five_flops_an_element():
     assert workload.softmax(3, 4) == workload.Work(60.0, 48.0)
 
