@@ -244,7 +244,7 @@ class Topology:
         return max(1.0, self.nics * ranks / self.domain) * self.nic
 
     def _leaves(self, ranks: int) -> bool:
-        return 0 < self.pod < ranks
+        return bool(self.pod) and self.pod < ranks
 
     def _parts(self, ranks: Ranks) -> list[int]:
         """Ranks in each domain."""

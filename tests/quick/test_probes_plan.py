@@ -43,6 +43,12 @@ def test_quick_takes_less():
     assert probes.plan_arrays(device(cache=MIB), 3, quick=True).array_bytes == 192 * MIB
 
 
+def test_what_was_wanted_of_a_huge_cache_is_told_in_whole_mib():
+    # A third of 1 GiB, since three arrays may take no more.
+    warning, _ = probes.plan_arrays(device(cache=320 * MIB, free=600 * MIB), 3).warnings
+    assert warning == "only 600 MiB are free on cpu: arrays shrunk from 341 MiB to 100 MiB"
+
+
 @pytest.mark.parametrize("quick", [False, True])
 def test_an_accelerator_is_not_bound_by_the_host(quick):
     plan = probes.plan_arrays(device(kind="cuda", cache=50 * MIB), 3, quick=quick)

@@ -6,6 +6,7 @@ import io
 import json
 import math
 
+import measured as of_a_machine
 import pytest
 from probe_fakes import GIB, device, measurement, product, result, samples
 
@@ -200,6 +201,14 @@ def test_json_round_trip(make):
     text = whole.to_json()
     assert probes.Result.from_json(text) == whole
     assert probes.Result.from_json(text).to_json() == text
+
+
+def test_an_array_of_a_byte_is_one():
+    assert of_a_machine.arrays("copy", (1.0,), 1, shape=(1,), flops=0).bandwidth == 2.0
+
+
+def test_json_is_indented_by_a_blank():
+    assert everything().to_json().startswith('{\n "schema": ')
 
 
 def test_json_by_hand():
