@@ -97,7 +97,7 @@ class Topology:
         size, parts = message("size", size), self._parts(ranks)
         total = sum(parts)
         exits = map(self._exit, parts) if len(parts) > 1 else ()
-        bandwidth = min(self._slowest_link(parts), *exits, math.inf)
+        bandwidth: float = min([self._slowest_link(parts), *exits])
         latency = self.nic_latency if len(parts) > 1 else 0.0
         steps = 2 * (total - 1)
         return steps / total * size / bandwidth + steps * max(latency, self.link_latency)
@@ -244,7 +244,7 @@ class Topology:
         return max(1.0, self.nics * ranks / self.domain) * self.nic
 
     def _leaves(self, ranks: int) -> bool:
-        return bool(self.pod) and self.pod < ranks
+        return 0 < self.pod < ranks
 
     def _parts(self, ranks: Ranks) -> list[int]:
         """Ranks in each domain."""

@@ -214,6 +214,13 @@ def test_the_domain_with_the_fewest_ranks_is_slowest_where_its_links_or_nics_are
     assert slow.tree_all_reduce(1e9, [8, 2, 8]) == pytest.approx(2 / 2)
 
 
+def test_a_pod_of_a_single_chip_is_left_at_once():
+    # Every chip its own domain and pod; a quarter of the network's 1 GB/s is left between pods.
+    apart = Topology(1, 1e12, 1, 1e9, pod=1, oversubscription=4)
+    assert apart.hierarchical_all_reduce(1e9, 2, scattered=True) == pytest.approx(4)
+    assert apart.hierarchical_all_reduce(1e9, 2) == pytest.approx(1)
+
+
 def test_two_domains_already_need_the_network():
     # Each sends the sum of its chips once, 1 GB through one NIC of 1 GB/s.
     assert Topology(8, 1e12, 1, 1e9).in_switch_all_reduce(1e9, 16) == pytest.approx(1)

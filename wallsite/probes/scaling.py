@@ -90,7 +90,7 @@ def fit(result: Result) -> Fit:
         raise NotMeasured(
             f"two sizes of all-reduce are needed for a latency and a bandwidth, got {sizes}"
         )
-    ranks = next(iter(measured)).shape[0]
+    ranks = measured[0].shape[0]
     latency, bandwidth = _solve(measured, [x.seconds.median for x in measured])
     draws = list(_draws(measured))
     return _bounded(ranks, latency, bandwidth, draws, measured)
@@ -119,7 +119,7 @@ def _solve(measured: Sequence[Measurement], times: Sequence[float]) -> tuple[flo
     Raises:
         NotMeasured: the largest buffer took no longer than the smallest.
     """
-    ranks = next(iter(measured)).shape[0]
+    ranks = measured[0].shape[0]
     sent = np.array([collectives.ring_volume(x.array_bytes, ranks) for x in measured])
     taken = np.array(times)
     if taken[sent.argmax()] <= taken[sent.argmin()]:

@@ -61,6 +61,7 @@ _DIE = (8.0, 34.0, 222.0, 262.0)  # left, top, width, height
 _HBM = (318.0, 34.0, 114.0, 160.0)
 _STACKS = 5
 _HEIGHT = 402.0
+_THICKEST = 40.0
 
 
 def draw(lang: str) -> Drawing:
@@ -69,7 +70,7 @@ def draw(lang: str) -> Drawing:
 
 
 def drawing(lang: str, module: str, lit: set[str]) -> Drawing:
-    """Draw the plan with the words of a module and some of its parts lit."""
+    """Draw the plan with some of its parts lit; the words of a module say which."""
     numbers, words, common = data(), texts(module, lang), texts(__file__, lang)
     fig, ax = style.canvas(_HEIGHT)
     mib = scale("MiB")
@@ -109,7 +110,7 @@ def drawing(lang: str, module: str, lit: set[str]) -> Drawing:
     for i in range(_STACKS):
         step = high / _STACKS
         _box(ax, (x, y + i * step, wide, step - 6), memory, filled=True)
-    _wire(ax, (left + width, x), y + high / 2, 40, memory)
+    _wire(ax, (left + width, x), y + high / 2, _THICKEST, memory)
     style.write(
         ax,
         (left + width + x) / 2,
@@ -121,19 +122,17 @@ def drawing(lang: str, module: str, lit: set[str]) -> Drawing:
     )
     style.write(ax, x, y + high + 34, common.inside.format(**fill), color=compute)
 
-    for words_, rate, row, thick in (
-        (common.link, "link", 318.0, 40 * numbers.link / numbers.bandwidth),
-        (common.network, "network", 362.0, 40 * numbers.network / numbers.bandwidth),
-    ):
-        ax.plot((left + 40, left + 40), (top + height, row), color=comm, lw=max(1.0, thick))
-        _wire(ax, (left + 40, x), row, max(1.0, thick), comm)
-        style.write(ax, left + 56, row - 14, fill[rate], color=comm, bold=True)
-        style.write(ax, x + 8, row, words_, color=comm)
+    for name, row in (("link", 318.0), ("network", 362.0)):
+        thickness = max(1.0, _THICKEST * getattr(numbers, name) / numbers.bandwidth)
+        ax.plot((left + 40, left + 40), (top + height, row), color=comm, lw=thickness)
+        _wire(ax, (left + 40, x), row, thickness, comm)
+        style.write(ax, left + 56, row - 14, fill[name], color=comm, bold=True)
+        style.write(ax, x + 8, row, getattr(common, name), color=comm)
     return Drawing(
         fig,
-        words.title.format(**fill),
-        words.alt.format(**fill),
-        words.caption.format(**fill),
+        words.title,
+        common.alt.format(**fill) + words.lit,
+        common.caption,
         Table(
             common.headers,
             tuple(
