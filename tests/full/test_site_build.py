@@ -240,6 +240,15 @@ def test_columns_of_numbers_are_marked_with_their_heads(html, language):
     assert marked == {(False, False, True, True, True)}
 
 
+@every_page
+def test_text_of_figures_can_be_read_on_a_phone(page, language, name):
+    """At a width of 390 pixels, which a drawing takes whole, text measures 11 or more."""
+    for figure in page.select("figure svg"):
+        width = float(figure["viewbox"].split()[2])
+        sizes = [float(re.search(r"font-size:([\d.]+)px", x["style"])[1]) for x in figure("text")]
+        assert min(sizes) * 390 / width >= 11
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_first_visit_is_light(built_site, html, language):
     """A browser with nothing in its cache loads these for the memory-wall page."""

@@ -488,7 +488,7 @@ def _kept(folder: Path) -> Result | None:
         return None
 
 
-_GRACE = 5.0  # seconds that torch may take longer than it was told to
+_GRACE = 2.0  # seconds that torch may take longer than it was told to
 
 
 def _free_port() -> int:
