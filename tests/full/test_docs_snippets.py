@@ -2,16 +2,19 @@
 
 import ast
 import dataclasses
+import itertools
 import os
 import re
 import runpy
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 import types
 from concurrent import futures
 
+import numpy as np
 import pytest
 from doctests.evaluators import difference
 from doctests.parsers import pair
@@ -299,6 +302,75 @@ def test_the_path_of_a_gpu_counts_as_much(snippet, monkeypatch, capsys):
     assert "109.95 TFLOP/s in bf16" in printed
 
 
+class Square:
+    """A matrix of which only its products are of interest."""
+
+    def __init__(self, happened):
+        self.happened = happened
+
+    def __matmul__(self, other):
+        assert other is self
+        self.happened.append("matmul")
+
+
+def torch_of_a_gpu(happened):
+    """Stand-in for torch where there is a GPU that is called cuda:0."""
+
+    def ones(size, device):
+        assert device == "cuda:0"
+        return types.SimpleNamespace(nbytes=4 * size)
+
+    def randn(rows, columns, device, dtype):
+        assert (rows, columns, device, dtype) == (8192, 8192, "cuda:0", "bf16")
+        return Square(happened)
+
+    torch = types.ModuleType("torch")
+    torch.ones, torch.randn, torch.bfloat16 = ones, randn, "bf16"
+    torch.add = lambda b, c, out: happened.append("add")
+    torch.accelerator = types.SimpleNamespace(synchronize=lambda: happened.append("wait"))
+    return torch
+
+
+@pytest.mark.parametrize("snippet", ["first_ridge.py"])
+@pytest.mark.parametrize(
+    ("kind", "adds", "waits", "printed"),
+    [
+        # By hand, in 10 ms: 3 · 128 MiB are 40.3 GB/s, and 2 · 2048³ FLOP 1.72 TFLOP/s;
+        ("cpu", 3, [], "40.3 GB/s, 1.72 TFLOP/s\nridge point 42.7 FLOP/byte"),
+        # 3 · 512 MiB are 161.1 GB/s, and 2 · 8192³ FLOP 109.95 TFLOP/s.
+        ("cuda", 1, ["wait"], "161.1 GB/s, 109.95 TFLOP/s\nridge point 682.7 FLOP/byte"),
+    ],
+)
+def test_the_first_program_times_what_it_says(
+    snippet, kind, adds, waits, printed, monkeypatch, capsys
+):
+    # Every second of the times is 10 ms, the others are 20 ms: the best of them counts.
+    happened, clock = [], itertools.accumulate(itertools.cycle([0.02, 0, 0.01, 0]), initial=0)
+
+    def look():
+        happened.append("clock")
+        return next(clock)
+
+    class Device(str):
+        pass
+
+    device = Device("cuda:0")
+    device.kind = kind
+    host = dataclasses.replace(probes.machine(), cores=3)
+    square = types.SimpleNamespace(random=lambda shape, dtype: Square(happened))
+    monkeypatch.setattr(probes, "machine", lambda: host)
+    monkeypatch.setattr(probes, "find_device", lambda: device)
+    monkeypatch.setattr(time, "perf_counter", look)
+    monkeypatch.setattr(np, "add", lambda b, c, a: happened.append("add"))
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: square)
+    monkeypatch.setitem(sys.modules, "torch", torch_of_a_gpu(happened))
+    runpy.run_path(str(SNIPPETS / snippet), run_name="__main__")
+    monkeypatch.undo()
+    assert printed in capsys.readouterr().out
+    addition, product = (["clock", *work, *waits, "clock"] for work in (adds * ["add"], ["matmul"]))
+    assert happened == 10 * addition + 10 * product
+
+
 @pytest.mark.parametrize("snippet", ["gotcha_no_sync.py"])
 def test_a_copy_on_a_gpu_is_timed_with_and_without_synchronising(snippet, monkeypatch, capsys):
     copied, synchronised = [], []
@@ -310,7 +382,7 @@ def test_a_copy_on_a_gpu_is_timed_with_and_without_synchronising(snippet, monkey
         return probes.Samples(seconds=(0.02,), warmups=(1.0,))
 
     torch = types.ModuleType("torch")
-    torch.rand, torch.empty_like = lambda *_, **device: source, lambda like: target
+    torch.rand, torch.empty_like = lambda size, device: source, lambda like: target
     torch.accelerator = types.SimpleNamespace(synchronize=lambda: None)
     gpu = dataclasses.replace(probes.find_device("cpu"), kind="cuda")
     monkeypatch.setitem(sys.modules, "torch", torch)

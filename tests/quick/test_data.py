@@ -2,6 +2,7 @@
 
 import csv
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,41 @@ def test_devices_without_a_vendor_document_say_so():
         assert {value.kind for value in found.fields.values()} <= {"third-party", "derived"}
         assert "未见" in found.note["zh"]
         assert "no document" in found.note["en"].casefold()
+
+
+@pytest.mark.parametrize("device", tables.accelerators().values(), ids=lambda device: device.id)
+def test_what_a_vendor_states_cites_the_vendor_and_all_sources_cover_the_device(device):
+    model = [word for word in re.findall(r"[\w+]+", device.name) if re.search(r"\d", word)]
+    model += [word for word in ("Grace", "Vera", "Rubin", "Gaudi") if word in device.name]
+    for name, listed in device.fields.items():
+        for value in (listed, *listed.alternatives):
+            cited = [tables.source(source) for source in value.sources]
+            if value.kind in {"vendor", "third-party"}:
+                itself = any(source.publisher == device.vendor for source in cited)
+                assert itself == (value.kind == "vendor"), name
+            for source in cited:
+                scope = f"{source.title} {source.supports['en']}"
+                assert any(word in scope for word in model), f"{name}: {source.id}"
+
+
+@pytest.mark.parametrize("link", tables.links().values(), ids=lambda link: link.id)
+def test_a_link_is_counted_for_what_its_vendor_sells_and_cites_who_states_it(link):
+    counted = {
+        "NVIDIA": {"host": "GPU", "scale-up": "GPU", "scale-out": "adapter"},
+        "AMD": {"scale-up": "GPU"},
+        "Huawei": {"scale-up": "card" if link.id == "hccs-910b" else "NPU", "scale-out": "NPU"},
+        "Google": {"scale-up": "chip"},
+        "AWS": {"scale-up": "chip", "scale-out": "node"},
+        "Intel": {"scale-up": "card"},
+        "PCI-SIG": {"host": "slot"},
+        "IBTA": {"scale-out": "port"},
+        "IEEE": {"scale-out": "adapter" if link.parts == 2 else "port"},
+    }
+    assert link.counted_per == counted[link.vendor][link.tier]
+    cited = [tables.source(source) for source in link.quoted.sources]
+    vendors = {device.vendor for device in tables.accelerators().values()}
+    assert (link.quoted.kind == "vendor") == any(one.publisher in vendors for one in cited)
+    assert (link.quoted.kind == "paper") == any(one.kind == "paper" for one in cited)
 
 
 def test_gpt_4_is_a_rumour():
