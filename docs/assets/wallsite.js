@@ -1,4 +1,4 @@
-// The page works without this file; it makes two things smoother.
+// The page works without this file; it makes three things smoother.
 
 // Change the language and stay in the same section. The theme keeps the section that is being read
 // in the address, and sections have the same ids in all languages.
@@ -16,3 +16,25 @@ new MutationObserver(() => {
     bar.setAttribute("role", "none");
   }
 }).observe(document.body, { childList: true, subtree: true });
+
+// A long list of devices is searched by what its cards say, folded or not: every word must be there.
+const cards = [...document.querySelectorAll(".ws-card")];
+if (cards.length > 12) {
+  const label = document.createElement("label");
+  const input = document.createElement("input");
+  const count = document.createElement("output");
+  const first = cards[0].closest(".ws-cards");
+  label.className = "ws-find";
+  label.append(first.dataset.find, input, count);
+  input.type = "search";
+  first.closest("article").querySelector("h1").after(label);
+  input.addEventListener("input", () => {
+    const words = input.value.toLowerCase().split(/\s+/);
+    for (const card of cards) {
+      const text = card.textContent.toLowerCase();
+      card.hidden = !words.every((word) => text.includes(word));
+    }
+    const found = cards.filter((card) => !card.hidden).length;
+    count.textContent = input.value ? `${found} / ${cards.length}` : "";
+  });
+}

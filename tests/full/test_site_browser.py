@@ -59,6 +59,29 @@ def test_without_script_folds_open_and_languages_change(visit, address):
     assert page.url == f"{address}en/three-walls/questions/"
 
 
+@pytest.mark.parametrize(
+    ("language", "link"), [("", "NVLink 4（Hopper）"), ("en/", "NVLink 4 (Hopper)")]
+)
+def test_a_device_is_found_by_its_name_and_by_what_its_card_holds(visit, language, link):
+    page = visit(f"{language}reference/hardware/")
+    box, shown = page.locator(".ws-find input"), page.locator(".ws-card:visible > summary b")
+    box.fill("rtx 4090")
+    assert shown.all_inner_texts() == ["GeForce RTX 4090"]
+    assert re.fullmatch(r"1 / \d+", page.locator(".ws-find output").inner_text())
+    box.fill("hbm2e gaudi")
+    assert shown.all_inner_texts() == ["Gaudi 2", "Gaudi 3"]
+    box.fill("h100 sxm5")
+    page.locator(".ws-card:visible > summary").click()
+    card = page.locator(".ws-card:visible dl")
+    assert [
+        card.locator(f"data[value='{si}']").first.inner_text().replace(",", " ")
+        for si in ("3.35e+12", "1.9789e+15", "700.0")
+    ] == ["3.35", "1 978.9", "700"]
+    assert link in card.inner_text()
+    box.fill("no such device")
+    assert shown.count() == 0
+
+
 def test_code_toolbars_are_not_landmarks(visit):
     page = visit(MEMORY)
     page.locator(".md-code__nav").first.wait_for(state="attached")

@@ -241,6 +241,11 @@ def test_columns_of_numbers_are_marked_with_their_heads(html, language):
 
 
 @every_page
+def test_no_table_has_more_columns_than_a_page_holds(page, language, name):
+    assert all(len(row.select("th, td")) <= 6 for row in page.select("tr"))
+
+
+@every_page
 def test_text_of_figures_can_be_read_on_a_phone(page, language, name):
     """At a width of 390 pixels, which a drawing takes whole, text measures 11 or more."""
     for figure in page.select("figure svg"):

@@ -248,6 +248,20 @@ def test_table_comes_from_data(convert):
     assert all(link.startswith("../reference/sources.md#") for link in links)
 
 
+def test_a_card_shows_at_rest_what_tells_it_from_others(convert):
+    page = convert("/// cards | accelerators\n    devices: [h100-sxm, b200]\n///")
+    assert [" ".join(card.summary.stripped_strings) for card in page.select("details.ws-card")] == [
+        "H100 SXM5 3.35 TB/s · 989.4 TFLOP/s",
+        "B200 (HGX) 7.7 / 8.0 TB/s · 2,250 TFLOP/s",
+    ]
+    parts = {part.dt.get_text(): part.dd.get_text() for part in page.details.select("dl > div")}
+    assert parts["Power (W)"] == "700"
+    assert page.details.dl.find("data", string="700")["title"]
+    assert (
+        "(rumored)" in convert("/// cards | models\n///").find("b", string="GPT-4").parent.span.text
+    )
+
+
 def test_rows_that_are_linked_to_have_ids(convert):
     assert convert("/// list | sources\n///").find(id=next(iter(tables.sources()))).dt
     assert convert("/// table | glossary\n///").find(id=tables.glossary()[0].id).name == "tr"
@@ -263,6 +277,7 @@ def test_rows_that_are_linked_to_have_ids(convert):
         ("/// table | ridge\n    devices: [\n///", "malformed block"),
         ("/// table | ridge\n\ntext\n\n///", "holds text"),
         ("/// table | ridge\n\n# Next", "without its closing ///"),
+        ("/// cards | ridge\n///", "no short form; show it with /// table"),
         ("/// tabel | ridge\n///", "malformed block"),
         ("/// table\n///", "malformed block"),
         ("/// figure | rooflin\n///", "did you mean roofline"),

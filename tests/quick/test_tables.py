@@ -292,25 +292,24 @@ def test_links_show_what_the_vendor_prints():
         "392",
         "7 × 56 GB/s, direction not stated",
     ]
-    tiers = {row[1] for row in texts(render("links", "en", tier="host"))}
-    assert tiers == {"to the host"}
+    assert {row[1] for row in texts(render("links", "en"))} >= {"to the host"}
+    host = render("links", "en", tier="host")
+    assert "Tier" not in host.headers
+    assert {row[1] for row in texts(host)} == {"GPU", "slot"}
 
 
 def test_links_are_set_against_their_own_generation():
     rows = {row[0]: row for row in texts(render("link-ratio", "en"))}
-    assert rows["H100 SXM5"][1:] == [
-        *("3.35", "NVLink 4 (Hopper)", "450", "7.4×"),
-        *("InfiniBand NDR 4x", "50", "67×"),
-    ]
+    assert rows["H100 SXM5"][1:] == ["3.35", "450", "7.4×", "50", "67×"]
     assert rows["A100 SXM4 80 GB"][-1] == "82×"
     assert rows["B300 (HGX)"][-1] == "77× / 80×"
 
 
 def test_a_rumour_is_marked_wherever_it_counts():
     zh = {row[0]: row for row in texts(render("models-vs-chips", "zh"))}
-    assert zh["GPT-4"][2:4] == ["1.8 万亿 / 1.76 万亿（传闻）", "5,294× / 5,176×（传闻）"]
+    assert zh["GPT-4（2023）"][1:3] == ["1.8 万亿 / 1.76 万亿（传闻）", "5,294× / 5,176×（传闻）"]
     en = {row[0]: row for row in texts(render("models-vs-chips", "en"))}
-    assert en["GPT-3 175B"][2:4] == ["175 billion", "515×"]
+    assert en["GPT-3 175B, 2020"][1:3] == ["175 billion", "515×"]
 
 
 def test_energy_against_a_multiply():

@@ -71,10 +71,13 @@ def _accelerators(
             "that many GiB."
         )
     )
-    rows = []
+    rows, briefs = [], []
     for device in _selected(devices, vendor):
         if device.note:
             write.note(device.note[write.language], device.name)
+        bits = device.sixteen_bit
+        peak = write.brief(device.peak(bits), "TFLOP/s") if bits else ""
+        briefs.append([write.brief(device.bandwidth, "TB/s"), peak])
         rows.append(
             [
                 Cell(device.name),
@@ -104,7 +107,7 @@ def _accelerators(
     caption = say(
         "Devices: memory, dense peaks, link, power. Blank: never published. —: not supported."
     )
-    return write.table(headers, rows, caption)
+    return write.table(headers, rows, caption, briefs)
 
 
 def _peak(write: Writer, device: Accelerator, dtype: str) -> Cell:
@@ -216,7 +219,7 @@ def _links(write: Writer, *, vendor: Names | None = None, tier: str | None = Non
         rows.append(
             [
                 Cell(link.name),
-                Cell(locale.section(write.language, "tiers")[link.tier]),
+                *([] if tier else [Cell(locale.section(write.language, "tiers")[link.tier])]),
                 Cell(locale.section(write.language, "counted_per")[link.counted_per]),
                 write.value(link.bandwidth, "", "GB/s"),
                 write.both(link),
@@ -226,7 +229,7 @@ def _links(write: Writer, *, vendor: Names | None = None, tier: str | None = Non
         )
     headers = [
         say("Link"),
-        say("Tier"),
+        *([] if tier else [say("Tier")]),
         say("Counted per"),
         say("One way (GB/s)"),
         say("Both ways (GB/s)"),
@@ -250,20 +253,18 @@ def _link_ratio(write: Writer, *, devices: Names = RATIOS) -> RenderedTable:
             [
                 Cell(device.name),
                 write.value(memory, say("bandwidth"), "TB/s"),
-                *write.link(link),
+                write.value(link.bandwidth, "", "GB/s"),
                 write.quotients(memory, link.bandwidth, _times),
-                *write.link(network),
+                write.value(network and network.bandwidth, "", "GB/s"),
                 write.quotients(memory, network.bandwidth, _times) if network else Cell(""),
             ]
         )
     headers = [
         say("Device"),
         say("Memory (TB/s)"),
-        say("Scale-up link"),
-        say("One way (GB/s)"),
+        say("Scale-up (GB/s)"),
         say("Memory ÷ scale-up"),
-        say("Scale-out link"),
-        say("One way (GB/s)"),
+        say("Scale-out (GB/s)"),
         say("Memory ÷ scale-out"),
     ]
     caption = say(
@@ -280,13 +281,14 @@ def _clusters(write: Writer) -> RenderedTable:
         "pod": say("Chips in a pod"),
         "oversubscription": say("Oversubscription"),
     }
-    rows = []
+    rows, briefs = [], []
     for cluster in tables.clusters().values():
         if cluster.note:
             write.note(cluster.note[write.language], cluster.name)
         domain, nics, *beyond = (
             write.value(cluster.fields.get(part), title) for part, title in parts.items()
         )
+        briefs.append([f"{domain.text} × {cluster.link.name}", cluster.network.name])
         rows.append(
             [
                 Cell(cluster.name),
@@ -313,7 +315,7 @@ def _clusters(write: Writer) -> RenderedTable:
         "How devices are joined: a scale-up link within a domain, a network between domains. "
         "Bandwidth is one way, of a device inside and of a NIC outside."
     )
-    return write.table(headers, rows, caption)
+    return write.table(headers, rows, caption, briefs)
 
 
 def _one_decimal(number: float) -> str:
@@ -337,14 +339,15 @@ def _models(write: Writer) -> RenderedTable:
         "kv_heads": say("KV heads"),
         "head_dim": say("Head size"),
     }
-    rows = []
+    rows, briefs = [], []
     for model in tables.models().values():
         if model.note:
             write.note(model.note[write.language], model.name)
+        briefs.append([str(model.year), write.brief(model.params)])
         values = [write.value(model.fields.get(part), title) for part, title in parts.items()]
         rows.append([Cell(model.name), Cell(model.vendor), Cell(str(model.year)), *values])
     headers = [say("Model"), say("From"), say("Year"), *parts.values()]
-    return write.table(headers, rows, say("Models: size and shape."))
+    return write.table(headers, rows, say("Models: size and shape."), briefs)
 
 
 def _models_vs_chips(write: Writer) -> RenderedTable:
@@ -359,23 +362,19 @@ def _models_vs_chips(write: Writer) -> RenderedTable:
         peak = device.peak("fp16")
         rows.append(
             [
-                Cell(model.name),
-                Cell(str(model.year)),
+                Cell(say("{name}, {year}", name=model.name, year=model.year)),
                 write.value(model.params, say("parameters")),
                 write.quotients(model.params, least, _times),
-                Cell(device.name),
-                Cell(str(device.year)),
+                Cell(say("{name}, {year}", name=device.name, year=device.year)),
                 write.value(peak, "FP16", "TFLOP/s"),
                 write.quotients(peak, slowest, _times),
             ]
         )
     headers = [
         say("Model"),
-        say("Year"),
         say("Parameters"),
         say("Growth"),
         say("Chip"),
-        say("Year"),
         say("Dense FP16 peak (TFLOP/s)"),
         say("Growth"),
     ]

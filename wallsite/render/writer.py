@@ -39,6 +39,7 @@ class RenderedTable(NamedTuple):
         notes: caveats to print below.
         caption: what the table shows.
         sources: ids of every document cited, in order of appearance.
+        briefs: what stands beside the name of each row where its other cells are folded away.
     """
 
     headers: tuple[str, ...]
@@ -46,6 +47,7 @@ class RenderedTable(NamedTuple):
     notes: tuple[str, ...]
     caption: str
     sources: tuple[str, ...]
+    briefs: tuple[str, ...] = ()
 
 
 class Writer:
@@ -80,6 +82,15 @@ class Writer:
                 owner = fact.name[self.language]
                 self.note(one.note[self.language], owner, f"{column}{rival}".strip())
         return self._number(texts, Basis(value.si, value.kind, (Statement(fact),)))
+
+    def brief(self, value: Value | None, unit: str | None = None) -> str:
+        """Write a value and its rivals with their unit, where nothing more is shown of it."""
+        if value is None:
+            return ""
+        if unit is None:
+            return self._marked(quantity(value, self.language), value.kind)
+        texts = [converted(one, unit, self.language) for one in (value, *value.alternatives)]
+        return self._marked(f"{' / '.join(texts)} {unit}", value.kind)
 
     def link(self, link: Link | None) -> tuple[Cell, Cell]:
         """Show a link: its name, and what one direction carries in GB/s."""
@@ -122,7 +133,11 @@ class Writer:
         return Cell(self.say("{year} ({state})", year=year, state=state))
 
     def table(
-        self, headers: Sequence[str], rows: Iterable[Sequence[Cell]], caption: str
+        self,
+        headers: Sequence[str],
+        rows: Iterable[Sequence[Cell]],
+        caption: str,
+        briefs: Iterable[Iterable[str]] = (),
     ) -> RenderedTable:
         """Put the table together, without the columns in which every cell is blank."""
         grid = [tuple(row) for row in rows]
@@ -133,16 +148,20 @@ class Writer:
             tuple(self._written(text, owners) for text, owners in self.notes.items()),
             caption,
             tuple(self.sources),
+            tuple(" · ".join(filter(None, parts)) for parts in briefs),
         )
 
     def _number(self, texts: Iterable[str], basis: Basis) -> Cell:
-        """Show a number and its rivals; wherever a rumour stands, say that it is one."""
+        """Show a number and its rivals."""
         self.sources |= dict.fromkeys(basis.sources)
-        text = " / ".join(texts)
-        if basis.kind == "rumour":
-            word = locale.section(self.language, "kinds")["rumour"]
-            text = self.say("{text} ({word})", text=text, word=word)
-        return Cell(text, basis)
+        return Cell(self._marked(" / ".join(texts), basis.kind), basis)
+
+    def _marked(self, text: str, kind: str) -> str:
+        """Wherever a rumour stands, say that it is one."""
+        if kind != "rumour":
+            return text
+        word = locale.section(self.language, "kinds")["rumour"]
+        return self.say("{text} ({word})", text=text, word=word)
 
     def _written(self, text: str, owners: dict[str, list[str]]) -> str:
         names = []

@@ -1,4 +1,4 @@
-"""The blocks ``/// table``, ``list``, ``downloads``, ``figure`` and ``snippet``."""
+"""The blocks ``/// table``, ``cards``, ``list``, ``downloads``, ``figure`` and ``snippet``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Directives(BlocksExtension):  # type: ignore[misc]
     def extendMarkdownBlocks(  # noqa: N802
         self, md: Markdown, block_mgr: BlocksProcessor
     ) -> None:
-        for block in (_Table, _List, _Downloads, _Figure, _Snippet):
+        for block in (_Table, _Cards, _List, _Downloads, _Figure, _Snippet):
             block_mgr.register(block, {"page": self.page})
 
 
@@ -104,7 +104,7 @@ class _Table(_Directive):
             raise self.error(error) from None
 
     def make(self, parent: ET.Element) -> ET.Element:
-        language, table = self.page.language, self.table()
+        table = self.table()
         frame = ET.SubElement(parent, "div", {"class": "ws-table"})
         element = data_table(scrollable(frame, table.caption))
         caption = ET.SubElement(ET.SubElement(element, "caption"), "span")
@@ -112,7 +112,12 @@ class _Table(_Directive):
         rows(element, "thead", [table.headers])
         body = rows(element, "tbody", [map(self.cell, row) for row in table.rows])
         _name(body, self.argument)
-        notes = frame
+        self.notes(frame, table)
+        return frame
+
+    def notes(self, frame: ET.Element, table: RenderedTable) -> None:
+        """Add what is to be said below a table."""
+        notes, language = frame, self.page.language
         if len(table.notes) > _MANY:
             frame.append(notes := _fold(locale.say(language, "Notes")))
         for note in table.notes:
@@ -120,7 +125,6 @@ class _Table(_Directive):
         if table.sources:
             frame.append(fold := _fold(locale.say(language, "Sources")))
             fold.append(self._sources(table.sources))
-        return frame
 
     def cell(self, cell: Cell) -> str | ET.Element:
         if cell.basis:
@@ -148,6 +152,33 @@ class _Table(_Directive):
 
 # A document is searched by its title; its other parts would be a tenth of the whole index.
 _NOT_INDEXED = {"sources": NOT_SEARCHED}
+
+
+class _Cards(_Table):
+    """A table with too many columns for a page: a row is folded under its name and short form."""
+
+    NAME = "cards"
+
+    def make(self, parent: ET.Element) -> ET.Element:
+        table = self.table()
+        if not table.briefs:
+            raise self.error("this table has no short form; show it with /// table")
+        find = locale.say(self.page.language, "Find by name, memory, link …")
+        frame = ET.SubElement(parent, "div", {"class": "ws-cards", "data-find": find})
+        ET.SubElement(frame, "p", {"class": "ws-cards__title"}).text = AtomicString(table.caption)
+        for row, brief in zip(table.rows, table.briefs, strict=True):
+            card = ET.SubElement(frame, "details", {"class": "ws-card"})
+            summary = ET.SubElement(card, "summary")
+            put(ET.SubElement(summary, "b"), self.cell(row[0]))
+            ET.SubElement(summary, "span", NOT_SEARCHED).text = AtomicString(brief)
+            parts = ET.SubElement(card, "dl", NOT_SEARCHED)
+            for header, cell in zip(table.headers[1:], row[1:], strict=True):
+                if cell.text:
+                    part = ET.SubElement(parts, "div")
+                    ET.SubElement(part, "dt").text = AtomicString(header)
+                    put(ET.SubElement(part, "dd"), self.cell(cell))
+        self.notes(frame, table)
+        return frame
 
 
 class _List(_Table):
