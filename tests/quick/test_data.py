@@ -336,6 +336,13 @@ COLUMNS = {
     "fp4_tflops": "fp4",
     "tdp_w": "power",
 }
+UNITS_OF = {
+    "gb": {"GB", "GiB"},
+    "tbs": {"TB/s"},
+    "tflops": {"TFLOP/s"},
+    "tops": {"TOP/s"},
+    "w": {"W"},
+}
 
 
 def survey(name, key="name"):
@@ -354,6 +361,9 @@ def test_every_device_of_the_survey_is_here_value_by_value():
             value = device.fields.get(field) or (field == "fp16" and device.fields.get("bf16"))
             found = str(float(value.value)) if value else ""
             expected = str(float(row[column])) if row[column] else ""
+            assert not value or value.unit in UNITS_OF[column.rpartition("_")[2]], (
+                f"{name} {column}"
+            )
             assert found == expected, f"{name} {column}"
         if row["link_gbs_per_dir"]:
             assert device.link.bandwidth.value == float(row["link_gbs_per_dir"]), name
@@ -468,6 +478,11 @@ def test_the_sound_file_is_read():
             ', source = "sheet"',
             "",
             "bandwidth.source: is missing; only kind = 'assumed' needs none",
+        ),
+        (
+            '"vendor", source = "sheet"',
+            '"rumour", source = "sheet"',
+            "bandwidth.kind: 'rumour' rests on site, and 'sheet' is 'datasheet'",
         ),
         ('source = "sheet"', 'source = "shet"', "unknown source 'shet'; did you mean sheet?"),
         ('["sheet"]', "[]", "fp16.source: expected a source or a list of sources, found []"),

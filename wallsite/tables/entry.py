@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from wallsite._checks import did_you_mean, near_matches, positive, shown
-from wallsite.tables.schema import KINDS, NO_TEXT, PER, Link, Source, Text, Value, Words
+from wallsite.tables.schema import KINDS, NO_TEXT, PER, STATED_IN, Link, Source, Text, Value, Words
 from wallsite.units import unit
 
 
@@ -179,6 +179,14 @@ class Entry:
         )
         if not value.sources and value.kind != "assumed":
             self.fail("source", f"is missing; only kind = 'assumed' needs none, not {value.kind!r}")
+        cited = [self.sources[name].kind for name in value.sources]
+        needed = STATED_IN.get(value.kind)
+        if needed and not set(needed) & set(cited):
+            self.fail(
+                "kind",
+                f"{value.kind!r} rests on {' or '.join(needed)}, and {value.sources[0]!r} "
+                f"is {cited[0]!r}",
+            )
         self.close()
         return value
 

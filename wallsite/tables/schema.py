@@ -30,6 +30,15 @@ class Words(dict[str, str]):
 KINDS = ("vendor", "paper", "third-party", "measured", "derived", "assumed", "rumour")
 """What sort of statement a value is."""
 
+STATED_IN = {
+    "vendor": ("datasheet", "whitepaper", "page", "press", "docs"),
+    "paper": ("paper", "code", "docs"),  # authors also publish with their code
+    "third-party": ("site", "code"),
+    "measured": ("site", "code", "paper", "docs"),
+    "rumour": ("site",),
+}
+"""Documents of which a sort of statement must cite at least one; the others may rest on any."""
+
 ALIASES = {"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32"}
 ALIASES |= {"float64": "fp64", "float8": "fp8", "e4m3": "fp8", "nvfp4": "fp4", "mxfp4": "fp4"}
 """What else people call a type."""
