@@ -1,4 +1,4 @@
-// The page works without this file; it makes three things smoother.
+// The page works without this file; it makes four things smoother.
 
 // Change the language and stay in the same section. The theme keeps the section that is being read
 // in the address, and sections have the same ids in all languages.
@@ -16,6 +16,21 @@ new MutationObserver(() => {
     bar.setAttribute("role", "none");
   }
 }).observe(document.body, { childList: true, subtree: true });
+
+// A figure of several steps shows all of them; its button lights one after the other.
+for (const button of document.querySelectorAll(".ws-steps")) {
+  const steps = [...button.closest("figure").querySelectorAll("[data-step]")];
+  const words = button.textContent;
+  let shown = -1;
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    shown = shown + 1 < steps.length ? shown + 1 : -1;
+    for (const [position, step] of steps.entries()) {
+      step.classList.toggle("ws-dimmed", shown >= 0 && position !== shown);
+    }
+    button.textContent = shown < 0 ? words : `${words} ${shown + 1} / ${steps.length}`;
+  });
+}
 
 // A long list of devices is searched by what its cards say, folded or not: every word must be there.
 const cards = [...document.querySelectorAll(".ws-card")];

@@ -57,12 +57,26 @@ def test_without_script_folds_open_and_languages_change(visit, address):
     assert fold.locator("> :not(summary)").first.is_visible()
     page.locator("a.ws-language").click()
     assert page.url == f"{address}en/three-walls/questions/"
+    page.goto(f"{address}{MEMORY}")
+    assert page.locator("#figure-tiling [data-step]").count() == 4
+    assert not page.locator(".ws-steps").is_visible()
 
 
-@pytest.mark.parametrize(
-    ("language", "link"), [("", "NVLink 4（Hopper）"), ("en/", "NVLink 4 (Hopper)")]
-)
-def test_a_device_is_found_by_its_name_and_by_what_its_card_holds(visit, language, link):
+def test_a_figure_of_steps_is_gone_through_step_by_step(visit):
+    page = visit(f"en/{MEMORY}")
+    button, steps = page.locator(".ws-steps"), page.locator("#figure-tiling [data-step]")
+    lit = page.locator("#figure-tiling [data-step]:not(.ws-dimmed)")
+    assert (steps.count(), lit.count(), button.inner_text()) == (4, 4, "Step by step")
+    for step in range(4):
+        button.press("Enter")
+        assert button.inner_text() == f"Step by step {step + 1} / 4"
+        assert lit.evaluate_all("all => all.map((it) => it.dataset.step)") == [str(step)]
+    button.press("Enter")
+    assert (lit.count(), button.inner_text()) == (4, "Step by step")
+
+
+@pytest.mark.parametrize("language", ["", "en/"])
+def test_a_device_is_found_by_its_name_and_by_what_its_card_holds(visit, language):
     page = visit(f"{language}reference/hardware/")
     box, shown = page.locator(".ws-find input"), page.locator(".ws-card:visible > summary b")
     box.fill("rtx 4090")
@@ -75,9 +89,9 @@ def test_a_device_is_found_by_its_name_and_by_what_its_card_holds(visit, languag
     card = page.locator(".ws-card:visible dl")
     assert [
         card.locator(f"data[value='{si}']").first.inner_text().replace(",", " ")
-        for si in ("3.35e+12", "1.9789e+15", "700.0")
+        for si in ("3.35e+12", "1.9789e+15", "700")
     ] == ["3.35", "1 978.9", "700"]
-    assert link in card.inner_text()
+    assert "NVLink 4 (Hopper)" in card.inner_text()
     box.fill("no such device")
     assert shown.count() == 0
 

@@ -258,7 +258,7 @@ def test_a_card_shows_at_rest_what_tells_it_from_others(convert):
     assert parts["Power (W)"] == "700"
     assert page.details.dl.find("data", string="700")["title"]
     assert (
-        "(rumored)" in convert("/// cards | models\n///").find("b", string="GPT-4").parent.span.text
+        "(rumor)" in convert("/// cards | models\n///").find("b", string="GPT-4").parent.span.text
     )
 
 

@@ -24,6 +24,7 @@ _VARIABLES[_BLACK] = _VARIABLES[style.INK]
 _GREY = re.compile(r"#(..)\1\1")
 _PAINTED = {"path", "text", "use"}
 _NUMBER = re.compile(r"-?\d+\.\d+")
+_STEP = re.compile(r"step-(\d+)")  # id of what a reader may look at by itself
 _REFERENCE = re.compile(r"^#(\S+)$|^url\(#(\S+)\)$")
 
 
@@ -49,6 +50,8 @@ def themed(figure: Figure, *, title: str = "", alt: str = "") -> str:
         # What is defined for later use takes its fill from the element that uses it.
         _theme(element, painted=element.tag in _PAINTED and id(element) not in defined)
         _shorten(element)
+        if step := _STEP.fullmatch(element.get("id", "")):
+            element.set("data-step", step[1])
     _prune(root)
     # Named after the content: equal on each build, different from other figures of the page.
     content = ET.tostring(root, encoding="unicode") + title + alt

@@ -154,6 +154,26 @@ def test_a_bandwidth_that_nobody_contests_is_not_said_to_be(monkeypatch, name, l
     assert caption.endswith(("。", "."))
 
 
+def test_a_tile_is_used_as_often_as_it_is_wide():
+    # BF16: 2 · 128³ operations on 2 · 128² numbers of two bytes are 64 FLOP/byte. Two tiles of two
+    # bytes an element and one of four take 8 · 128² bytes, 128 KiB.
+    tiles = {tile.side: tile for tile in figure("tiling").data()}
+    assert tiles[128] == (128, 64.0, 128 * 1024)
+    assert tiles[256] == (256, 128.0, 512 * 1024)
+    with style.context():
+        caption = figure("tiling").draw("en").caption
+    assert "128 × 128" in caption
+    assert "take 128 KiB of the 256 KiB" in caption
+
+
+def test_the_slopes_of_the_recorded_machine():
+    # The record of numpy: 96 KiB of first-level data cache, 4 MiB of L2, 300 MiB of L3.
+    peak, levels = figure("hierarchical-roofline").data()
+    assert peak == pytest.approx(316.8e9, rel=1e-3)
+    assert [round(level.bandwidth / 1e9, 1) for level in levels] == [162.5, 48.7, 26.0]
+    assert [level.array_bytes / MIB for level in levels] == [0.5, 4, 256]
+
+
 def test_the_floor_plan_holds_what_the_white_paper_says():
     plan = figure("floor-plan").data()
     # 132 SMs with 256 KiB of registers and as much SRAM each: 33 MiB of either.
