@@ -343,8 +343,8 @@ def _models(write: Writer) -> RenderedTable:
     for model in tables.models().values():
         if model.note:
             write.note(model.note[write.language], model.name)
-        briefs.append([str(model.year), write.brief(model.params)])
         values = [write.value(model.fields.get(part), title) for part, title in parts.items()]
+        briefs.append([str(model.year), values[0].text])
         rows.append([Cell(model.name), Cell(model.vendor), Cell(str(model.year)), *values])
     headers = [say("Model"), say("From"), say("Year"), *parts.values()]
     return write.table(headers, rows, say("Models: size and shape."), briefs)

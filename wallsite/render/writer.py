@@ -83,12 +83,10 @@ class Writer:
                 self.note(one.note[self.language], owner, f"{column}{rival}".strip())
         return self._number(texts, Basis(value.si, value.kind, (Statement(fact),)))
 
-    def brief(self, value: Value | None, unit: str | None = None) -> str:
+    def brief(self, value: Value | None, unit: str) -> str:
         """Write a value and its rivals with their unit, where nothing more is shown of it."""
         if value is None:
             return ""
-        if unit is None:
-            return self._marked(quantity(value, self.language), value.kind)
         texts = [converted(one, unit, self.language) for one in (value, *value.alternatives)]
         return self._marked(f"{' / '.join(texts)} {unit}", value.kind)
 

@@ -12,8 +12,6 @@ from wallsite.site.build.painter import Drawn
 from wallsite.site.html import NOT_SEARCHED, data_table, rows, scrollable
 from wallsite.site.page import Page
 
-_SCRIPTED = {"type": "button", "hidden": "hidden"} | NOT_SEARCHED  # a script shows it
-
 
 def figure(drawn: Drawn, page: Page, md: Markdown) -> ET.Element:
     """Make the element that shows a drawn figure under its title, its caption and numbers."""
@@ -22,7 +20,8 @@ def figure(drawn: Drawn, page: Page, md: Markdown) -> ET.Element:
     frame = ET.SubElement(element, "div", {"class": "ws-figure__frame"} | NOT_SEARCHED)
     frame.text = AtomicString(md.htmlStash.store(drawn.svg))
     if "data-step=" in drawn.svg:
-        button = ET.SubElement(element, "button", {"class": "ws-steps md-button"} | _SCRIPTED)
+        attributes = {"class": "ws-steps md-button", "type": "button", "hidden": "hidden"}
+        button = ET.SubElement(element, "button", attributes | NOT_SEARCHED)  # a script shows it
         button.text = AtomicString(locale.say(page.language, "Step by step"))
     if drawn.caption:
         caption = ET.SubElement(element, "p", {"class": "ws-figure__caption"})

@@ -11,10 +11,10 @@ from wallsite.figures.drawing import Drawing, Table
 from wallsite.figures.texts import texts
 from wallsite.probes.results import Result
 from wallsite.roofline import attainable, ridge_point
-from wallsite.units import format_number
+from wallsite.units import format_number, scale
 
 RECORD = "xeon-numpy"
-ADD = 1 / 12  # FLOP/byte in FP32: one addition, two numbers read and one written
+OPERANDS = 3  # of an addition: two arrays are read, one is written
 
 
 class Level(NamedTuple):
@@ -25,35 +25,36 @@ class Level(NamedTuple):
 
 
 class Data(NamedTuple):
-    """Peak of a matrix product, FLOP/s, and the levels from the nearest to the farthest."""
+    """Peak of a matrix product, FLOP/s; intensity of the addition; levels, the nearest first."""
 
     peak: float
+    intensity: float
     levels: tuple[Level, ...]
 
 
 def data() -> Data:
-    """Read the record: for each level the fastest sweep over arrays that fit it and nothing nearer.
+    """Read the record: for each level the fastest addition whose arrays fit it and no nearer one.
 
-    Three arrays are swept at once. A cache is shared by its cores, and each has one of its own
-    where there are as many instances.
+    The first level is left out: its arrays are too short to be timed well. All cores add at once,
+    so that a cache counts as often as there is one.
     """
     result = Result.from_json(lessons.recorded()[RECORD].read_text("utf-8"))
     sweeps = result.select("cache")
-    caches = [cache for cache in result.machine.caches if cache.level > 1]
-    limits = [0, *(cache.size * cache.instances for cache in caches), float("inf")]
+    caches = [cache.size * cache.instances for cache in result.machine.caches]
     levels = []
-    for nearer, limit in pairwise(limits):
-        # An array that barely outgrows a cache still finds half of itself there.
-        fits = [x for x in sweeps if 2 * nearer < 3 * x.shape[0] * 4 <= limit]
+    for nearer, limit in pairwise([*caches, float("inf")]):
+        # Arrays that barely outgrow a cache still find half of themselves there.
+        fits = [x for x in sweeps if 2 * nearer < OPERANDS * x.array_bytes <= limit]
         best = max(fits, key=lambda sweep: sweep.bandwidth)
-        levels.append(Level(best.shape[0] * 4, best.bandwidth))
-    return Data(max(x.performance for x in result.select("operations")), tuple(levels))
+        levels.append(Level(best.array_bytes, best.bandwidth))
+    peak = max(x.performance for x in result.select("operations"))
+    return Data(peak, sweeps[0].intensity, tuple(levels))
 
 
 def draw(lang: str) -> Drawing:
     """Draw the slopes above each other under one ceiling."""
-    (peak, levels), words = data(), texts(__file__, lang)
-    giga = 1e9
+    (peak, add, levels), words = data(), texts(__file__, lang)
+    giga = scale("GFLOP/s")
     fig = style.figure(352)
     ax = style.axes(fig, 46, 36, 372, 260)
     ax.set_xscale("log")
@@ -73,14 +74,14 @@ def draw(lang: str) -> Drawing:
         ends = [attainable(x, peak, level.bandwidth) / giga for x in (left, ridge)]
         ax.plot((left, ridge), ends, color=color, lw=2.4)
         ax.plot(ridge, peak / giga, "o", color=color, ms=6)
-        ax.plot(ADD, attainable(ADD, peak, level.bandwidth) / giga, "s", color=color, ms=7)
+        ax.plot(add, attainable(add, peak, level.bandwidth) / giga, "s", color=color, ms=7)
     for name, bandwidth, color, row in zip(
         words.levels, shown, colors, (6.0, 2.6, 1.1), strict=True
     ):
         style.write(ax, 1.3, row, f"{name} {bandwidth}", color=color, bold=True)
-    ax.plot((ADD, ADD), (ax.get_ylim()[0], levels[0].bandwidth * ADD / giga), color=style.MUTED,
-            lw=1, ls=(0, (4, 3)))  # fmt: skip
-    style.write(ax, ADD, 0.5, words.add, dx=8, color=style.MUTED)
+    line = (ax.get_ylim()[0], levels[0].bandwidth * add / giga)
+    ax.plot((add, add), line, color=style.MUTED, lw=1, ls=(0, (4, 3)))
+    style.write(ax, add, 0.5, words.add, dx=8, color=style.MUTED)
     fill = {
         "near": shown[0],
         "middle": shown[1],
@@ -89,7 +90,12 @@ def draw(lang: str) -> Drawing:
         "ridges": labels.listed(map(labels.significant, ridges), lang),
     }
     rows = tuple(
-        (name, format_number(level.array_bytes / 2**20, 2), bandwidth, labels.significant(ridge))
+        (
+            name,
+            format_number(level.array_bytes / scale("MiB"), 1),
+            bandwidth,
+            labels.significant(ridge),
+        )
         for name, level, bandwidth, ridge in zip(words.levels, levels, shown, ridges, strict=True)
     )
     return Drawing(

@@ -168,7 +168,8 @@ def test_a_tile_is_used_as_often_as_it_is_wide():
 
 def test_the_slopes_of_the_recorded_machine():
     # The record of numpy: 96 KiB of first-level data cache, 4 MiB of L2, 300 MiB of L3.
-    peak, levels = figure("hierarchical-roofline").data()
+    peak, intensity, levels = figure("hierarchical-roofline").data()
+    assert intensity == pytest.approx(1 / 12)  # FP32: one addition, twelve bytes
     assert peak == pytest.approx(316.8e9, rel=1e-3)
     assert [round(level.bandwidth / 1e9, 1) for level in levels] == [162.5, 48.7, 26.0]
     assert [level.array_bytes / MIB for level in levels] == [0.5, 4, 256]
