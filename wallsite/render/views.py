@@ -105,7 +105,7 @@ def _accelerators(
         say("Power (W)"),
     ]
     caption = say(
-        "Devices: memory, dense peaks, link, power. Blank: never published. —: not supported."
+        "Memory, dense peaks, link, power. What is missing was never published; —: not supported."
     )
     return write.table(headers, rows, caption, briefs)
 

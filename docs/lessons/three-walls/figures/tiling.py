@@ -81,6 +81,7 @@ def draw(lang: str) -> Drawing:
 
 def _panel(ax: Axes, step: int, heading: str) -> None:
     """Draw A, B and C; the step reads a tile of A and one of B, the last writes that of C."""
+    style.write(ax, 0, 8, heading, bold=True)
     for name, x in zip("ABC", _MATRICES, strict=True):
         side = _TILES * _CELL
         lines = [i * _CELL for i in range(_TILES + 1)]

@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from lesson import figure
+from matplotlib.patches import Rectangle
 
 from wallsite import tables
 from wallsite.figures import style
@@ -161,9 +162,15 @@ def test_a_tile_is_used_as_often_as_it_is_wide():
     assert tiles[128] == (128, 64.0, 128 * 1024)
     assert tiles[256] == (256, 128.0, 512 * 1024)
     with style.context():
-        caption = figure("tiling").draw("en").caption
-    assert "128 × 128" in caption
-    assert "take 128 KiB of the 256 KiB" in caption
+        drawn = figure("tiling").draw("en")
+    assert "128 × 128" in drawn.caption
+    assert "take 128 KiB of the 256 KiB" in drawn.caption
+    steps = [[text.get_text() for text in ax.texts] for ax in drawn.figure.axes]
+    assert [step[0].partition(".")[0] for step in steps] == ["1", "2", "3", "4"]
+    assert [step[1:] for step in steps] == [["A", "B", "C", "×", "="]] * 4
+    # Tiles that are filled: those of A and B that were read so far, and the one of C.
+    tiles = [sum(isinstance(x, Rectangle) for x in ax.patches) for ax in drawn.figure.axes]
+    assert tiles == [3, 5, 7, 7]
 
 
 def test_the_slopes_of_the_recorded_machine():
