@@ -14,7 +14,7 @@ from typing import TypeGuard
 # in TB/s, TFLOP/s or Gb/s handed over without its prefix.
 _SLOWEST, _FASTEST = 1e5, 1e24
 # Nothing that is counted or measured lies outside, and inside no formula here overflows.
-_MOST_OF_A_BOUND = 1.02
+MOST_OF_A_BOUND = 1.02
 _SHORTEST, _POWERS_OF_TWO = 1000, {2**exponent for exponent in range(10)}
 _FEWEST_PARAMETERS = 1e3
 _SMALLEST, _LARGEST = 1e-60, 1e60
@@ -85,8 +85,8 @@ def share(name: str, value: float, causes: str) -> float:
     Raises:
         ValueError: it is above 1.02; the message names what makes it so.
     """
-    if value > _MOST_OF_A_BOUND:
-        raise ValueError(f"{name} is {value:.3g} of the bound, above {_MOST_OF_A_BOUND}: {causes}")
+    if value > MOST_OF_A_BOUND:
+        raise ValueError(f"{name} is {value:.3g} of the bound, above {MOST_OF_A_BOUND}: {causes}")
     return value
 
 

@@ -156,6 +156,30 @@ def mla_bytes_per_token(
     return 1.0 * layers * (latent + rope) * positive("element_bytes", element_bytes)
 
 
+def kv_cache_bytes(
+    kv_per_token: Byte, context: Count, window: Count = 0, windowed: Number = 1.0
+) -> Byte:
+    """Bytes of one sequence's cache: ``kv · (w · min(s, W) + (1 − w) · s)``.
+
+    Layers with a sliding window keep only its last W tokens.
+
+    Args:
+        kv_per_token: bytes of cache for a token in all layers, see `kv_bytes_per_token`.
+        context: tokens in the cache, s.
+        window: tokens that a windowed layer keeps, W; 0: no layer has a window.
+        windowed: share of the layers that have the window, w.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    kv_per_token = not_negative("kv_per_token", kv_per_token)
+    context, window = count("context", context, 0), count("window", window, 0)
+    windowed = fraction("windowed", windowed)
+    if not window:
+        return kv_per_token * context
+    return kv_per_token * (windowed * min(context, window) + (1 - windowed) * context)
+
+
 def decode_attention_flops(
     layers: Count, heads: Count, head_dim: Count, context: Count, batch: Count = 1
 ) -> Flop:

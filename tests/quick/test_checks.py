@@ -83,6 +83,8 @@ SOUND = {
     "traffic": 1e9,
     "weight_bytes": 2.0,
     "weights": 1e9,
+    "window": 64,
+    "windowed": 0.5,
 }
 FUNCTIONS = [
     function
@@ -145,7 +147,7 @@ def test_the_largest_arguments_have_a_finite_result(function):
             large[name] = 1e5
         elif name == "tokens":
             large[name] = 1e20  # attention grows with its square
-        elif "latency" in name or name in {"mfu", "acceptance", "overlap"}:
+        elif "latency" in name or name in {"mfu", "acceptance", "overlap", "windowed"}:
             large[name] = 1
     found = function(**large)
     if not isinstance(found, str):

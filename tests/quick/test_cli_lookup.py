@@ -12,7 +12,17 @@ from wallsite import __version__, cli, tables
 from wallsite.cli.common import aligned
 
 PROGRAM = "from wallsite.cli import main; main()"
-COMMANDS = ("ridge", "decode", "table", "detect", "probe", "roofline", "scale", "compare")
+COMMANDS = (
+    "ridge",
+    "decode",
+    "table",
+    "explain",
+    "detect",
+    "probe",
+    "roofline",
+    "scale",
+    "compare",
+)
 
 
 def run(*words):

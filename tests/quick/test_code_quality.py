@@ -12,7 +12,8 @@ from pages import ROOT
 PACKAGE = ROOT / "wallsite"
 
 # What a part of the package may import besides itself. Facts come first, then the models, then
-# what people see, the rendering of tables included; the probes stand beside them.
+# what people see, the rendering of tables included; the probes stand beside them. Readers of what
+# tools print know nothing of the models; `explain` brings the two together.
 _FACTS = {"units", "tables", "_checks"}
 _MODELS = {"roofline", "workload", "collectives", "topology"}
 _CORE = _FACTS | _MODELS
@@ -28,7 +29,9 @@ MAY_IMPORT = {
     "probes": _CORE,
     "figures": _CORE | _CONTENT | {"probes"},
     "site": _CORE | _CONTENT | {"render", "figures"},
-    "cli": _CORE | {"render", "probes", "figures"},
+    "readers": set(),
+    "explain": _CORE | {"locale", "readers"},
+    "cli": _CORE | {"render", "probes", "figures", "readers", "explain"},
     "__main__": {"cli"},
 }
 
@@ -127,6 +130,8 @@ def trace(module):
             for name in sorted(_CORE | _CONTENT | {"render.table", "render.export"})
         ),
         ("wallsite.probes", {"numpy"}),
+        ("wallsite.explain", {"quantiphy"}),
+        ("wallsite.readers", {"click", "quantiphy"}),
         ("wallsite.cli", {"click"}),
     ],
 )

@@ -412,6 +412,7 @@ DEVICE = """
 [chip]
 name = "Chip"
 vendor = "V"
+kind = "gpu"
 year = 2026
 status = "shipping"
 memory = "HBM"

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from wallsite import __version__
-from wallsite.cli import lookup, measure
+from wallsite.cli import explain, lookup, measure
 
 
 class _Commands(click.Group):
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 for _command in (
-    *(lookup.ridge, lookup.decode, lookup.table),
+    *(lookup.ridge, lookup.decode, lookup.table, explain.explain),
     *(measure.detect, measure.probe, measure.roofline, measure.scale, measure.compare),
 ):
     main.add_command(_command)

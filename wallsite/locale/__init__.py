@@ -46,14 +46,21 @@ def say(language: str, english: str, **values: object) -> str:
 
 
 class Phrase(Mapping[str, str]):
-    """A text by language, known by its English: ``Phrase("memory bandwidth")["zh"]``."""
+    """A text by language, known by its English: ``Phrase("memory bandwidth")["zh"]``.
+
+    A value that is a text by language itself is filled in in that language.
+    """
 
     def __init__(self, english: str, **values: object) -> None:
         self._english = english
         self._values = values
 
     def __getitem__(self, language: str) -> str:
-        return say(language, self._english, **self._values)
+        values = {
+            name: value[language] if isinstance(value, Mapping) else value
+            for name, value in self._values.items()
+        }
+        return say(language, self._english, **values)
 
     def __iter__(self) -> Iterator[str]:
         return iter(languages())

@@ -42,6 +42,11 @@ _OF_A_DEVICE = {
         for dtype, name in PEAKS.items()
     },
     "power": Phrase("power"),
+    "cache": Phrase("last-level cache"),
+    "cores": Phrase("cores"),
+    "clock": Phrase("clock behind the peaks"),
+    "channels": Phrase("memory channels"),
+    "transfer_rate": Phrase("fastest memory"),
 }
 _OF_A_LINK = {
     "bandwidth": Phrase("bandwidth"),
@@ -144,9 +149,10 @@ def resting_on(source: str) -> list[Statement]:
 
 
 def _all() -> Iterator[Fact]:
-    for device in tables.accelerators().values():
+    for device in tables.catalog().values():
         alone = {"fp16": _dense("FP16")} if "bf16" in device.lacks else {}
-        yield from _fields("accelerators", device, device.fields, _OF_A_DEVICE | alone)
+        table = "accelerators" if device.id in tables.accelerators() else "catalog"
+        yield from _fields(table, device, device.fields, _OF_A_DEVICE | alone)
     for link in tables.links().values():
         values = {"bandwidth": link.bandwidth, "quoted": link.quoted}
         yield from _fields("links", link, values, _OF_A_LINK)

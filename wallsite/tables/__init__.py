@@ -12,13 +12,15 @@ Nothing is read on import. The first lookup reads the file it needs, and keeps i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from types import MappingProxyType
 
 from wallsite.tables import load
 from wallsite.tables.entry import DataError
-from wallsite.tables.names import UnknownName, find
+from wallsite.tables.names import UnknownName, find, loosely
 from wallsite.tables.schema import (
     Accelerator,
     Cluster,
@@ -43,6 +45,7 @@ __all__ = [
     "Value",
     "accelerator",
     "accelerators",
+    "catalog",
     "cluster",
     "clusters",
     "energies",
@@ -58,12 +61,21 @@ __all__ = [
 
 
 def accelerator(name: str) -> Accelerator:
-    """Look up a device by id, name or alias.
+    """Look up a device by id, name or alias; a processor also by its model, for its series.
 
     Raises:
         UnknownName: no such device; the message lists near matches.
     """
-    return find("device", name, accelerators(), _device_spellings())
+    # Most ask for one of the lesson's; the wide catalog takes a while to read.
+    with suppress(UnknownName):
+        return find("device", name, accelerators(), _lesson_spellings())
+    try:
+        return find("device", name, catalog(), _device_spellings())
+    except UnknownName:
+        for device in catalog().values():
+            if device.models and re.fullmatch(device.models, loosely(name)):
+                return device
+        raise
 
 
 def link(name: str) -> Link:
@@ -113,9 +125,21 @@ def source(name: str) -> Source:
 
 @cache
 def accelerators() -> Mapping[str, Accelerator]:
-    """All devices by id, in the order of the file: by vendor, then by generation."""
+    """The lesson's devices by id, in the order of the file: by vendor, then by generation."""
     file = "accelerators.toml"
     return MappingProxyType(load.read_accelerators(load.text(file), file, sources(), links()))
+
+
+@cache
+def catalog() -> Mapping[str, Accelerator]:
+    """All devices by id: those of the lesson, then all others that people ask about.
+
+    Raises:
+        DataError: a name stands for two devices.
+    """
+    file = "catalog.toml"
+    others = load.read_accelerators(load.text(file), file, sources(), links())
+    return MappingProxyType(load.joined(accelerators(), others, file))
 
 
 @cache
@@ -162,8 +186,13 @@ def glossary() -> tuple[Term, ...]:
 
 
 @cache
-def _device_spellings() -> Mapping[str, str]:
+def _lesson_spellings() -> Mapping[str, str]:
     return load.spellings(accelerators())
+
+
+@cache
+def _device_spellings() -> Mapping[str, str]:
+    return load.spellings(catalog())
 
 
 @cache

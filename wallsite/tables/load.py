@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from wallsite.tables.entry import DataError, Entry, hint
 from wallsite.tables.names import spelling
 from wallsite.tables.schema import (
+    DEVICE_KINDS,
     DTYPES,
     Accelerator,
     Cluster,
@@ -38,7 +39,7 @@ TIERS = ("host", "scale-up", "scale-out")
 STATUSES = ("shipping", "ended", "preliminary", "announced", "roadmap")
 COUNTED_PER = ("GPU", "NPU", "chip", "card", "slot", "port", "adapter", "node")
 SOURCE_KINDS = ("datasheet", "whitepaper", "page", "press", "docs", "paper", "code", "site")
-SEEN = ("read", "quoted", "listed")
+SEEN = ("read", "quoted", "listed", "recalled")
 
 SPARSE = tuple(f"{dtype}_sparse" for dtype in DTYPES)
 SHAPE = ("layers", "hidden", "heads", "kv_heads", "head_dim")  # whole numbers
@@ -124,6 +125,11 @@ def read_accelerators(
             **{dtype: entry.optional_value(dtype, "FLOP/s") for dtype in DTYPES},
             **{dtype: entry.optional_value(dtype, "FLOP/s", dense=False) for dtype in SPARSE},
             "power": entry.optional_value("power", "W"),
+            "cache": entry.optional_value("cache", "byte"),
+            "clock": entry.optional_value("clock", "1/s"),
+            "cores": entry.optional_value("cores", "1"),
+            "channels": entry.optional_value("channels", "1"),
+            "transfer_rate": entry.optional_value("transfer_rate", "transfer/s"),
         }
         lacks = entry.strings("lacks", DTYPES)
         for dtype in lacks:
@@ -142,10 +148,12 @@ def read_accelerators(
             id=entry.name,
             name=entry.text("name"),
             vendor=entry.text("vendor"),
+            kind=entry.text("kind", DEVICE_KINDS),
             year=entry.integer("year"),
             status=entry.text("status", STATUSES),
             memory=entry.text("memory"),
             aliases=entry.strings("aliases"),
+            models=entry.optional_text("models") or "",
             lacks=lacks,
             fields=_present(values),
             link=link,
@@ -332,6 +340,19 @@ def _present(values: Mapping[str, Value | None]) -> Mapping[str, Value]:
 
 def _names(thing: Accelerator | Cluster | Link | Model) -> list[str]:
     return [spelling(name) for name in (thing.id, thing.name, *thing.aliases)]
+
+
+def joined(
+    things: Mapping[str, Accelerator], others: Mapping[str, Accelerator], file: str
+) -> dict[str, Accelerator]:
+    """Join two files of devices.
+
+    Raises:
+        DataError: a name stands for a device of each.
+    """
+    if twice := things.keys() & others.keys():
+        raise DataError(f"{file}: [{min(twice)}] stands in two files")
+    return _distinct({**things, **others}, file, "aliases", _names)
 
 
 def _distinct(

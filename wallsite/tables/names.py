@@ -27,18 +27,21 @@ def spelling(name: object) -> str:
     return str(name).strip().casefold().replace(" ", "-")
 
 
-_VENDORS = re.compile(
-    r"^(?:nvidia|amd|aws|intel|google|huawei|apple|英伟达|华为|谷歌|英特尔)[\s_-]*", re.IGNORECASE
+# What drivers and /proc/cpuinfo write around a name.
+_AROUND = re.compile(
+    r"^(?:(?:nvidia|amd|aws|intel|google|huawei|apple|tesla|geforce|instinct|radeon|英伟达|华为|谷歌|英特尔)"
+    r"[\s_-]*)+|\((?:r|tm)\)|\bcpu\b|@.*$|-\d+-cores?\b|-processor$|-(?:workstation-)?edition$",
+    re.IGNORECASE,
 )
 _IN_CHINESE = {"昇腾": "ascend"}
 
 
-def _loosely(name: object) -> str:
-    """Reduce a name further: no vendor before it, no marks within it, 昇腾 in English."""
+def loosely(name: object) -> str:
+    """Reduce a name further: nothing around it, no marks within it, 昇腾 in English."""
     text = spelling(name)
     for chinese, english in _IN_CHINESE.items():
         text = text.replace(chinese, english)
-    return re.sub(r"[\W_]+", "", _VENDORS.sub("", text))
+    return re.sub(r"[\W_]+", "", _AROUND.sub("", text))
 
 
 def unknown(what: str, name: object, known: Mapping[str, str]) -> UnknownName:
@@ -62,8 +65,8 @@ def find(what: str, name: str, things: Mapping[str, T], spellings: Mapping[str, 
 
     Args:
         what: the kind of thing, for the error message.
-        name: any spelling of its name: case and marks do not matter, nor a vendor before it, so
-            that NVIDIA H100, h100sxm and 昇腾910B are found.
+        name: any spelling of its name: case and marks do not matter, nor what drivers write around
+            it, so that NVIDIA H100, h100sxm and 昇腾910B are found.
         things: all of them by id.
         spellings: every accepted name as `spelling` reduces it, and the id it stands for.
 
@@ -72,8 +75,8 @@ def find(what: str, name: str, things: Mapping[str, T], spellings: Mapping[str, 
     """
     thing_id = spellings.get(spelling(name))
     if thing_id is None:
-        loose = _loosely(name) if isinstance(name, str | int) else ""
-        near = {known_id for known, known_id in spellings.items() if _loosely(known) == loose}
+        loose = loosely(name) if isinstance(name, str | int) else ""
+        near = {known_id for known, known_id in spellings.items() if loosely(known) == loose}
         if len(near) != 1 or not loose:
             raise unknown(what, name, spellings)
         (thing_id,) = near

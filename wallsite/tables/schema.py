@@ -39,6 +39,9 @@ STATED_IN = {
 }
 """Documents of which a sort of statement must cite at least one; the others may rest on any."""
 
+DEVICE_KINDS = ("gpu", "cpu", "npu", "unified")
+"""What sort of device it is; unified: CPU and GPU cores share one memory."""
+
 ALIASES = {"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32"}
 ALIASES |= {"float64": "fp64", "float8": "fp8", "e4m3": "fp8", "nvfp4": "fp4", "mxfp4": "fp4"}
 """What else people call a type."""
@@ -125,7 +128,8 @@ class Source(NamedTuple):
         date: its own date or version, or the day it was read.
         url: its address, where one was seen.
         kind: datasheet, whitepaper, page, press, docs, paper, code or site.
-        seen: ``"read"``, ``"quoted"`` (read only where others quote it) or ``"listed"``.
+        seen: ``"read"``, ``"quoted"`` (read only where others quote it), ``"listed"`` or
+            ``"recalled"`` (not opened: written from memory).
         supports: what it is cited for.
     """
 
@@ -173,10 +177,15 @@ class Accelerator(NamedTuple):
     """A GPU, NPU or CPU.
 
     Attributes:
+        kind: one of `DEVICE_KINDS`.
         status: ``"shipping"``, ``"ended"`` (no longer sold), ``"preliminary"`` or ``"announced"``.
         memory: the type of its memory, such as HBM3e.
+        models: a pattern of `names.loosely` that all models of a series match; "" where it is one.
         lacks: types its hardware does not have, as opposed to those nobody published.
-        fields: every published value by name, peaks included.
+        fields: every published value by name, peaks included. `clock` is the one behind the peaks,
+            `cores` counts SMs, compute units or cores, `cache` is the last level before memory;
+            `channels` and `transfer_rate` are the memory channels of a CPU and the most transfers a
+            second that each makes.
         link: what connects it to its peers, or to its host where it has nothing better.
         network: the scale-out link it usually ships with, one for each device.
     """
@@ -184,10 +193,12 @@ class Accelerator(NamedTuple):
     id: str
     name: str
     vendor: str
+    kind: str
     year: int
     status: str
     memory: str
     aliases: tuple[str, ...]
+    models: str
     lacks: tuple[str, ...]
     fields: Mapping[str, Value]
     link: Link | None
