@@ -271,6 +271,8 @@ def _code(block: blocks.Block) -> Passage:
     names = [name if name in worded else f"{name}={x}" for name, x in block.attributes.items()]
     text = [x for name, x in block.attributes.items() if name in worded]
     source = block.source
+    if block.language == "output":  # of the same code, run in each language
+        source = " ".join(sorted(re.findall(r"\d+(?:[.,]\d+)*", source)))
     if block.language == "text":  # a drawing, or data in the reader's language
         text, source = [*text, source], f"{len(source.splitlines())} lines"
     if block.language in {"python", "bash"}:

@@ -17,6 +17,7 @@ import pytest
 from sybil import Example
 
 from doctests import update
+from wallsite.locale import languages
 from wallsite.site.blocks import Block
 from wallsite.site.checked.numbers import NumberError
 
@@ -71,9 +72,11 @@ def run_shell(example: Example) -> str | None:
             return "a block that is not run needs a title that tells the reader why"
         pytest.skip(f"{_place(example)}: {block.title}")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    # A reader of the page has a system in its language.
+    language = next((part for part in Path(example.path).parts[::-1] if part in languages()), "en")
     done = subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", block.source],
-        env=os.environ | {"PATH": path, "PYTHONIOENCODING": "utf-8"},
+        env=os.environ | {"PATH": path, "PYTHONIOENCODING": "utf-8", "WALLSITE_LANG": language},
         capture_output=True,
         encoding="utf-8",
         timeout=_TIMEOUT_S,

@@ -8,6 +8,7 @@ import pytest
 from pages import ROOT
 
 from wallsite import tables
+from wallsite.tables.check import findings
 
 LESSON = tables.accelerators()
 OTHERS = {key: device for key, device in tables.catalog().items() if key not in LESSON}
@@ -166,3 +167,24 @@ def test_evidence_that_was_not_opened_is_marked():
     chinese = [each for each in OTHERS.values() if each.vendor in {"Huawei", "Cambricon", "MetaX"}]
     values = itertools.chain.from_iterable(each.fields.values() for each in chinese)
     assert {value.kind for value in values} == {"rumour"}
+
+
+@pytest.mark.parametrize("device", OTHERS.values(), ids=lambda device: device.id)
+def test_an_entry_fits_together(device):
+    assert not list(findings(device))
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "change", "said"),
+    [
+        ("rtx-3090", "fp16", {"value": 100.0}, "fp16: 719 FLOP for each core and clock"),
+        ("rtx-3090", "bandwidth", {"unit": "MB/s"}, "fp16: a ridge point of 7.61e+04 FLOP/byte"),
+        ("EPYC 7763", "channels", {"value": 12}, "channels × transfer_rate × 8 B is 307.2 GB/s"),
+        ("m1", "capacity", {"sources": ()}, "capacity: has no source"),
+    ],
+)
+def test_what_does_not_fit_together_is_said(name, field, change, said):
+    device = tables.accelerator(name)
+    value = device.fields[field]._replace(**change)
+    (found,) = findings(device._replace(fields={**device.fields, field: value}))
+    assert said in found

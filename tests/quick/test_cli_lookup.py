@@ -55,7 +55,7 @@ def test_ridge_for_every_bandwidth_that_sources_give():
         (["decode", "h10", "--params", "7B"], "unknown device 'h10'"),
         (["decode", "h100-sxm", "--params", "7B", "--dtype", "fp17"], "unknown dtype 'fp17'"),
         (["table", "rigde"], "unknown table 'rigde'; did you mean ridge"),
-        (["table", "nosuch"], "known: accelerators, ridge, ridge-trend, links, "),
+        (["table", "nosuch"], "known: accelerators, catalog, ridge, ridge-trend, links, "),
         (["table", "ridge", "--device", "h10"], "unknown device 'h10'"),
     ],
 )

@@ -15,7 +15,7 @@ MIB, GIB = 2**20, 2**30
 
 
 def said(found, language="en"):
-    return "\n".join(printed.lines(found, language))
+    return "\n".join(printed.lines(found, language, width=1000))
 
 
 # --- Decoding -------------------------------------------------------------------------------------
@@ -97,6 +97,14 @@ def test_a_cpu_is_told_of_numa_and_a_gpu_of_launches():
     assert "launches" in causes("decode", "gpu", OVERHEAD)[0].text["en"]
     assert "disk" in causes("decode", "cpu", WRONG_PATH)[0].text["en"]
     assert "CPU cores, not on the GPU" in causes("decode", "unified", OVERHEAD)[0].text["en"]
+
+
+def test_the_situation_comes_first():
+    assert "all-reduces" in causes("decode", "gpu", OVERHEAD, ("many",))[0].text["en"]
+    assert "unpacked" in causes("decode", "gpu", OVERHEAD, ("quantized",))[0].text["en"]
+    plain = " ".join(cause.text["en"] for cause in causes("decode", "gpu", OVERHEAD))
+    assert "unpacked" not in plain
+    assert "all-reduces" not in plain
 
 
 def test_the_cache_limits_what_a_batch_can_do():
@@ -365,7 +373,8 @@ def test_bands(share, name):
 @pytest.mark.parametrize("kind", ["gpu", "cpu", "npu", "unified"])
 @pytest.mark.parametrize("name", [WRONG_PATH, OVERHEAD, HEALTHY, NEAR, ABOVE])
 def test_every_share_has_causes_and_checks_in_both_languages(subject, kind, name):
-    found = causes(subject, kind, name)
+    found = causes(subject, kind, name, ("many", "batch", "quantized"))
+    assert causes(subject, kind, name)
     assert found
     for cause in found:
         for text in (cause.text, cause.check):
@@ -384,7 +393,7 @@ def test_nothing_is_left_in_english():
     found = explain.decode(
         explain.Decode(model, 4, 4096, tokens_per_second=300), explain.machine("h100", count=2)
     )
-    for line in printed.lines(found, "zh"):
+    for line in printed.lines(found, "zh", width=1000):
         assert any(character >= "\u4e00" for character in line) or "÷" in line or "," in line, line
     assert {"zh", "en"} <= set(languages())
     assert BAND_WORDS[HEALTHY]["zh"] == "50% 到 90%：正常"
@@ -450,3 +459,24 @@ def test_a_mistake_is_one_line_that_names_it(call, message):
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+def test_lines_are_folded_where_each_language_may_break():
+    model = explain.model_run(stored=4.68e9)
+    found = explain.decode(explain.Decode(model, 1, tokens_per_second=6.2), explain.machine("GB10"))
+    for language in ("zh", "en"):
+        folded = list(printed.lines(found, language, width=60))
+        whole = list(printed.lines(found, language, width=1000))
+        assert "".join("".join(folded).split()) == "".join("".join(whole).split())
+        for line in folded:
+            wide = sum(2 if "\u2e80" <= character <= "\uffef" else 1 for character in line)
+            assert wide <= 62
+            assert line.strip()[0] not in "，。；：、）"
+
+
+def test_brief_is_a_part_of_the_whole():
+    model = explain.model_run(stored=4.68e9)
+    found = explain.decode(explain.Decode(model, 1, tokens_per_second=6.2), explain.machine("GB10"))
+    brief, whole = (set(printed.lines(found, "en", brief=each)) for each in (True, False))
+    assert brief < whole
+    assert not any(line.startswith(("Recognized", "Source")) for line in brief)

@@ -115,7 +115,7 @@ def test_bf16_and_fp16_are_one_figure_except_on_volta():
         (lambda: render("ridge", "en", devices=910), "unknown device 910; "),
         (lambda: render("ridge", "en", devices=[910]), "unknown device 910; "),
         (lambda: render("links", "en", tier=["host"]), "unknown tier ['host']; did you"),
-        (lambda: render("x", "en"), "unknown table 'x'; known: accelerators, ridge, "),
+        (lambda: render("x", "en"), "unknown table 'x'; known: accelerators, catalog, ridge, "),
         (lambda: tables.accelerator(None), "unknown device None; "),
         (lambda: tables.accelerator("h100").peak(None), "unknown dtype None; H100 SXM5 has"),
         (

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -153,9 +155,16 @@ def _all_options(command: Callable[..., None]) -> Callable[..., None]:
 )
 @click.argument("file", required=False, type=click.File("rb"))
 @_all_options
-@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True)
+@click.option(
+    "--lang",
+    type=click.Choice(["en", "zh"]),
+    envvar="WALLSITE_LANG",
+    default=lambda: "zh" if os.environ.get("LANG", "").startswith("zh") else "en",
+    help="Language of the text.  [default: that of WALLSITE_LANG or LANG]",
+)
+@click.option("--brief", is_flag=True, help="Only bounds, share, wall, first cause and next step.")
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
-def explain(file: Any, lang: str, as_json: bool, **given: Any) -> None:
+def explain(file: Any, lang: str, brief: bool, as_json: bool, **given: Any) -> None:
     """Is my number normal? Explain a measured number, or a tool’s output in FILE.
 
     It prints the bound, the share of it, the wall, likely causes and what to do next. FILE may be -
@@ -176,10 +185,11 @@ def explain(file: Any, lang: str, as_json: bool, **given: Any) -> None:
             json.dumps(listed if len(listed) > 1 else listed[0], ensure_ascii=False, indent=2)
         )
         return
+    width = max(40, min(shutil.get_terminal_size((88, 0)).columns, 120))
     for place, each in enumerate(found):
         if place:
             click.echo()
-        for line in printed.lines(each, lang):
+        for line in printed.lines(each, lang, brief=brief, width=width):
             click.echo(line)
 
 
@@ -191,6 +201,8 @@ def _from_file(file: Any, given: dict[str, Any]) -> Sequence[Explanation]:
         raw = file.read(readers.LARGEST + 1)
     except OSError as error:
         raise readers.ReadError(f"cannot read {file.name}: {error.strerror}") from None
+    if raw[:1] == b"{" and b'"measurements"' in raw:
+        return [_own(raw, given)]
     context = Context(
         machine=_machine(given) if _names_machine(given) else None,
         model=_model(given) if _names_model(given) else None,
@@ -203,6 +215,34 @@ def _from_file(file: Any, given: dict[str, Any]) -> Sequence[Explanation]:
         batch=given.get("batch"),
     )
     return list(explained(readers.read(raw), context))
+
+
+def _own(raw: bytes, given: dict[str, Any]) -> Explanation:
+    """Explain a result of wallsite probe, or judge a model by the bandwidth in it."""
+    from wallsite import explain as models
+    from wallsite.probes import NotMeasured, Result
+    from wallsite.probes.kernels import READ
+    from wallsite.readers import ReadError
+
+    try:
+        result = Result.from_json(raw.decode("utf-8"))
+        reading = [each for each in result.select("memory", READ.name) if each.samples]
+        source = reading[0] if reading else result.headline
+    except (NotMeasured, UnicodeDecodeError) as error:
+        raise ReadError(f"expected a wallsite probe result with memory measured: {error}") from None
+    if _names_model(given):
+        # Decode only reads, so what a read-only kernel reached is the denominator.
+        kind = "cpu" if result.device.kind == "cpu" else "gpu"
+        return _phase({"kind": kind, **given, "bandwidth": source.bandwidth})
+    if not _names_machine(given):
+        if source.limit is None:
+            raise ReadError(
+                "the result does not know what its memory could reach: give --device, --bandwidth "
+                "or --memory; or a model, to judge it by the bandwidth measured"
+            )
+        given = {"bandwidth": source.limit.rate, "kind": "gpu", **given}
+    run = models.Rate(source.bandwidth, 1.0, f"wallsite probe, {source.kernel}", result.threads)
+    return models.rate(run, _machine(given))
 
 
 def _from_flags(given: dict[str, Any]) -> Explanation:  # noqa: PLR0911 - one for each subject

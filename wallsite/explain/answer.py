@@ -77,7 +77,7 @@ class Explanation:
     """What a measured number means.
 
     Attributes:
-        recognised: what was understood of the input, a line each.
+        recognized: what was understood of the input, a line each.
         bounds: what limits it, the tightest first.
         measured: the number, for people; None where none was given.
         share: measured ÷ tightest bound, None where there is nothing to compare.
@@ -90,7 +90,7 @@ class Explanation:
         missing: inputs that were not given, with what they would change.
     """
 
-    recognised: tuple[Text, ...]
+    recognized: tuple[Text, ...]
     bounds: tuple[Bound, ...]
     measured: Text | None = None
     share: float | None = None

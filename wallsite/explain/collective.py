@@ -79,7 +79,7 @@ def collective(run: Collective, joined: Topology) -> Explanation:
         listed = (*causes("collective", "any", "latency"), *listed)
     wall = judged((chosen,), share)
     return Explanation(
-        recognised=_recognised(run, joined),
+        recognized=_recognized(run, joined),
         bounds=ordered,
         measured=_measured(measured, ratio),
         share=share,
@@ -162,7 +162,7 @@ def _chosen(run: Collective, bounds: Mapping[str, Bound], measured: float | None
     )
 
 
-def _recognised(run: Collective, joined: Topology) -> tuple[Text, ...]:
+def _recognized(run: Collective, joined: Topology) -> tuple[Text, ...]:
     lines = [
         phrase(
             "{operation} of {ranks} ranks on {nodes} node(s){size}",

@@ -117,7 +117,7 @@ def prefill(run: Prefill, machine: Machine) -> Explanation:
             phrase("--model, or --layers, --heads and --head-dim: attention was left out")
         )
     return Explanation(
-        recognised=(
+        recognized=(
             *machine.lines,
             described(run.model),
             phrase(
@@ -187,7 +187,7 @@ def training(run: Training, machine: Machine) -> Explanation:
     if run.network is not None and not run.tokens_per_step:
         missing.append(phrase("--tokens: tokens of a step on all devices, to judge the network"))
     return Explanation(
-        recognised=(
+        recognized=(
             *machine.lines,
             described(model),
             phrase("training: {count} device(s)", count=machine.count),

@@ -61,7 +61,7 @@ def counters(shares: Mapping[str, float]) -> Explanation:
         raise ValueError("no counter is given")
     wall, verdict, following = _judge(shares)
     return Explanation(
-        recognised=tuple(
+        recognized=tuple(
             phrase(
                 "{name} = {value}: {meaning}",
                 name=name,

@@ -63,18 +63,29 @@ def decode(run: Decode, machine: Machine) -> Explanation:
     notes = [*machine.warnings, *_notes(run, machine, measured, share)]
     notes += _offloading(books)
     return Explanation(
-        recognised=(*machine.lines, *_recognised(run, machine, batch, context)),
+        recognized=(*machine.lines, *_recognized(run, machine, batch, context)),
         bounds=bounds,
         measured=_measured(measured, batch),
         share=share,
         wall=wall,
-        causes=causes("decode", machine.kind, band(share)) if share else (),
+        causes=causes("decode", machine.kind, band(share), _situation(run, machine))
+        if share
+        else (),
         following=_following(wall, band(share), machine),
         page=_page(wall),
         notes=(*notes, *books.lines),
         missing=_missing(run, machine),
         sources=machine.sources,
     )
+
+
+def _situation(run: Decode, machine: Machine) -> set[str]:
+    known = {
+        "many": machine.count > 1,
+        "batch": (run.batch or 1) > 1,
+        "quantized": (run.model.width or 2) < 9 / 8,
+    }
+    return {name for name, holds in known.items() if holds}
 
 
 def _bounds(run: Decode, machine: Machine, weights: float, cache: float) -> tuple[Bound, ...]:
@@ -124,7 +135,7 @@ def _measured(step: float | None, batch: int) -> Text | None:
     )
 
 
-def _recognised(run: Decode, machine: Machine, batch: int, context: int) -> list[Text]:
+def _recognized(run: Decode, machine: Machine, batch: int, context: int) -> list[Text]:
     lines = [described(run.model)]
     lines.append(
         phrase(
@@ -210,7 +221,7 @@ def _without_bits(run: Decode, machine: Machine) -> Explanation:
         for bits in (16, 8, 4)
     )
     return Explanation(
-        recognised=(*machine.lines, described(model)),
+        recognized=(*machine.lines, described(model)),
         bounds=bounds,
         measured=_measured(_step(run, run.batch or 1), run.batch or 1),
         following=phrase(

@@ -79,7 +79,7 @@ def kernel(run: Kernel, machine: Machine) -> Explanation:
         notes.append(phrase("reached: {done}", done=", ".join(done)))
     name = band(share)
     return Explanation(
-        recognised=(*machine.lines, phrase("kernel {name}", name=run.name or "")),
+        recognized=(*machine.lines, phrase("kernel {name}", name=run.name or "")),
         bounds=tuple(bounds),
         measured=phrase("{time}", time=text.duration(taken)) if taken else None,
         share=share,

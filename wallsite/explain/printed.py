@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,61 +11,81 @@ from wallsite import tables
 from wallsite.explain.answer import BAND_WORDS, WALL_WORDS, Explanation
 from wallsite.explain.text import percent, phrase
 
+_NOT_FIRST = frozenset("，。；：、！？）》”’…·,.;:!?)")
+_INDENT = 12
 
-def lines(found: Explanation, language: str) -> Iterator[str]:
-    """Write an explanation, a labelled line each.
+
+def lines(
+    found: Explanation, language: str, *, brief: bool = False, width: int = 88
+) -> Iterator[str]:
+    """Write an explanation: a label, and beside it text that is folded at a width.
+
+    Args:
+        found: what to write.
+        language: of the text.
+        brief: only bounds, share, wall, the first cause and what to do next.
+        width: columns; a Chinese character takes two.
 
     Raises:
         ValueError: there is no such language.
     """
-
-    def say(english: str) -> str:
-        return phrase(english)[language]
-
-    rows: list[tuple[str, str]] = []
-    rows += [(say("Recognised"), text[language]) for text in found.recognised]
-    rows += [
-        (
-            say("Bound"),
-            phrase("{name}: {text}", name=WALL_WORDS[bound.wall], text=bound.arithmetic)[language],
-        )
-        for bound in found.bounds
-    ]
-    if found.measured:
-        rows.append((say("Measured"), found.measured[language]))
-    if found.share is not None:
-        rows.append(
-            (
-                say("Share"),
-                phrase(
-                    "{size} ({binary})", size=percent(found.share), binary=BAND_WORDS[found.band]
-                )[language],
-            )
-        )
-    rows.append((say("Wall"), WALL_WORDS[found.wall][language]))
-    rows += [(say("Note"), text[language]) for text in found.notes]
-    for place, cause in enumerate(found.causes, 1):
-        rows.append((say("Cause") if place == 1 else "", f"{place}. {cause.text[language]}"))
-        rows.append(("", f"   {say('Check: ')}{cause.check[language]}"))
-    if found.following:
-        rows.append((say("Next"), found.following[language]))
-    rows += [(say("Not given"), text[language]) for text in found.missing]
-    rows.append((say("Read"), found.page))
-    if found.sources:
-        titles = [
-            f"{tables.source(name).publisher}, {tables.source(name).title}"
-            for name in found.sources
-        ]
-        rows += [(say("Source"), title) for title in titles]
     last = ""
-    for label, text in rows:
-        yield _row("" if label == last else label, text)
+    for label, text in _rows(found, language, brief):
+        first = "" if label == last else label
         last = label or last
+        hanging = len(text) - len(text.lstrip())
+        for place, line in enumerate(_folded(text.strip(), width - _INDENT - hanging)):
+            lead = first if not place else ""
+            room = " " * (_INDENT - _width(lead) + hanging)
+            yield f"{lead}{room}{line}".rstrip()
 
 
-def _row(label: str, text: str) -> str:
-    width = sum(2 if ord(character) > 0x2E80 else 1 for character in label)
-    return f"{label}{' ' * (12 - width)}{text}".rstrip()
+def _rows(found: Explanation, language: str, brief: bool) -> Iterator[tuple[str, str]]:
+    def say(english: str, **values: object) -> str:
+        return phrase(english, **values)[language]
+
+    if not brief:
+        yield from ((say("Recognized"), text[language]) for text in found.recognized)
+    for bound in found.bounds:
+        yield (
+            say("Bound"),
+            say("{name}: {text}", name=WALL_WORDS[bound.wall], text=bound.arithmetic),
+        )
+    if found.measured:
+        yield say("Measured"), found.measured[language]
+    if found.share is not None:
+        share, words = percent(found.share), BAND_WORDS[found.band]
+        yield say("Share"), say("{size} ({binary})", size=share, binary=words)
+    yield say("Wall"), WALL_WORDS[found.wall][language]
+    if not brief or not found.causes:
+        yield from ((say("Note"), text[language]) for text in found.notes)
+    for place, cause in enumerate(found.causes[: 1 if brief else None], 1):
+        yield say("Cause"), f"{place}. {cause.text[language]}"
+        yield say("Cause"), f"   {say('Check: ')}{cause.check[language]}"
+    if found.following:
+        yield say("Next"), found.following[language]
+    if brief:
+        return
+    yield from ((say("Not given"), text[language]) for text in found.missing)
+    yield say("Read"), found.page
+    for name in found.sources:
+        source = tables.source(name)
+        yield say("Source"), f"{source.publisher}, {source.title}"
+
+
+def _width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
+
+
+def _folded(text: str, width: int) -> Iterator[str]:
+    """Fold text at spaces and between Chinese characters, never before a closing mark."""
+    line = ""
+    for piece in re.findall(r"[\u2e80-\uffef]|[^\s\u2e80-\uffef]+|\s+", text):
+        if _width(line + piece.rstrip()) > width and piece[0] not in _NOT_FIRST and line.strip():
+            yield line.rstrip()
+            line = ""
+        line += piece if line else piece.lstrip()
+    yield line.rstrip()
 
 
 def data(found: Explanation, language: str) -> dict[str, Any]:
@@ -73,7 +95,7 @@ def data(found: Explanation, language: str) -> dict[str, Any]:
         ValueError: there is no such language.
     """
     return {
-        "recognised": [text[language] for text in found.recognised],
+        "recognized": [text[language] for text in found.recognized],
         "bounds": [
             {
                 "wall": bound.wall,

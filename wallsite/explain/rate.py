@@ -101,7 +101,7 @@ def rate(run: Rate, machine: Machine) -> Explanation:
     name = band(share)
     wall = "none" if run.threads == 1 and machine.kind == "cpu" else judged(bounds, share)
     return Explanation(
-        recognised=(*machine.lines, phrase("memory rate {name}", name=run.name)),
+        recognized=(*machine.lines, phrase("memory rate {name}", name=run.name)),
         bounds=bounds,
         measured=phrase("{rate}", rate=text.rate(traffic)),
         share=share,
@@ -137,7 +137,7 @@ def transfer(run: Transfer) -> Explanation:
     share = value / limit
     name = band(share)
     return Explanation(
-        recognised=(phrase("link {name} {test}", name=run.link_name, test=run.name),),
+        recognized=(phrase("link {name} {test}", name=run.link_name, test=run.name),),
         bounds=bounds,
         measured=phrase("{rate}", rate=text.rate(value)),
         share=share,

@@ -85,7 +85,7 @@ def explained(report: Report, context: Context) -> Iterator[Explanation]:
     if len(report.refused) > 3:
         notes.append(phrase("and {count} more rows not taken", count=len(report.refused) - 3))
     for found in _each(rows, context):
-        yield replace(found, recognised=(heading, *found.recognised), notes=(*notes, *found.notes))
+        yield replace(found, recognized=(heading, *found.recognized), notes=(*notes, *found.notes))
 
 
 def _each(rows: Mapping[type, list], context: Context) -> Iterator[Explanation]:  # type: ignore[type-arg]
@@ -103,7 +103,7 @@ def _each(rows: Mapping[type, list], context: Context) -> Iterator[Explanation]:
     for row in rows.get(CounterRow, ()):
         found = counters(row.shares)
         line = phrase("{entity}: {samples} sample(s)", entity=row.entity, samples=row.samples)
-        yield replace(found, recognised=(line, *found.recognised))
+        yield replace(found, recognized=(line, *found.recognized))
     if pairs := rows.get(PairRow):
         yield _pairs(pairs, context)
 
@@ -251,7 +251,7 @@ def _pairs(rows: list[PairRow], context: Context) -> Explanation:
     if len(lines) > 24:
         shown.append(phrase("and {count} more pairs", count=len(lines) - 24))
     return Explanation(
-        recognised=(),
+        recognized=(),
         bounds=(),
         wall="unknown",
         following=phrase(

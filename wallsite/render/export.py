@@ -20,17 +20,25 @@ from wallsite.units import unit
 VERSION = 1
 """Of the files' layout; a column that changes its meaning changes it."""
 
-TABLES = ("accelerators", "links", "clusters", "models", "energy", "quantities", "sources")
+TABLES = (
+    "accelerators",
+    "catalog",
+    "links",
+    "clusters",
+    "models",
+    "energy",
+    "quantities",
+    "sources",
+)
 """The tables that can be had as files."""
 
 FORMATS = ("csv", "json")
 
+_OF_A_DEVICE = ("vendor", "kind", "year", "status", "memory", "lacks", "link", "network")
 # Tables of things, and what a file says of a thing besides its values.
 _THINGS: dict[str, tuple[Callable[[], Mapping[str, Any]], tuple[str, ...]]] = {
-    "accelerators": (
-        tables.accelerators,
-        ("vendor", "year", "status", "memory", "lacks", "link", "network"),
-    ),
+    "accelerators": (tables.accelerators, _OF_A_DEVICE),
+    "catalog": (tables.catalog, _OF_A_DEVICE),
     "links": (tables.links, ("vendor", "tier", "counted_per", "parts", "year", "status")),
     "clusters": (tables.clusters, ("vendor", "year", "device", "link", "network")),
     "models": (tables.models, ("vendor", "year")),

@@ -110,6 +110,27 @@ def _accelerators(
     return write.table(headers, rows, caption, briefs)
 
 
+def _catalog(write: Writer, *, vendor: Names | None = None) -> RenderedTable:
+    """Devices beside those of the lesson, with the cache and the clock that a measurement needs."""
+    lesson = tables.accelerators()
+    others = [device for device in tables.catalog().values() if device.id not in lesson]
+    others = _of_vendor(others, vendor)
+    table = _accelerators(write, devices=[device.id for device in others])
+    fields = {
+        "cache": write.say("Last-level cache"),
+        "cores": write.say("Cores"),
+        "clock": write.say("Clock behind the peaks"),
+        "channels": write.say("Memory channels of a socket"),
+        "transfer_rate": write.say("Fastest memory"),
+    }
+    more = [
+        [write.value(device.fields.get(field), title) for field, title in fields.items()]
+        for device in others
+    ]
+    rows = [[*row, *cells] for row, cells in zip(table.rows, more, strict=True)]
+    return write.table([*table.headers, *fields.values()], rows, table.caption, table.briefs)
+
+
 def _peak(write: Writer, device: Accelerator, dtype: str) -> Cell:
     """Show a dense peak; a dash where the hardware lacks the type."""
     if dtype in device.lacks and not (dtype == "fp16" and device.sixteen_bit):
@@ -486,6 +507,7 @@ def _glossary(write: Writer) -> RenderedTable:
 
 TABLES: dict[str, Callable[..., RenderedTable]] = {
     "accelerators": _accelerators,
+    "catalog": _catalog,
     "ridge": _ridge,
     "ridge-trend": _ridge_trend,
     "links": _links,
