@@ -77,7 +77,7 @@ def one_way(name: str, value: float) -> float:
     return rate(name, value)
 
 
-def share(name: str, value: float, causes: str) -> float:
+def share(name: str, value: float, causes: Iterable[str]) -> float:
     """Require a share of a bound that a measurement can reach.
 
     A little above 1 is let through: clocks drift, and a datasheet rounds.
@@ -86,7 +86,8 @@ def share(name: str, value: float, causes: str) -> float:
         ValueError: it is above 1.02; the message names what makes it so.
     """
     if value > MOST_OF_A_BOUND:
-        raise ValueError(f"{name} is {value:.3g} of the bound, above {MOST_OF_A_BOUND}: {causes}")
+        why = " ".join(f"({place}) {cause}" for place, cause in enumerate(causes, 1))
+        raise ValueError(f"{name} is {value:.3g} of the bound, above {MOST_OF_A_BOUND}: {why}")
     return value
 
 

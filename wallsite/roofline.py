@@ -15,13 +15,20 @@ from __future__ import annotations
 from wallsite._checks import not_negative, positive, rate, share
 from wallsite.units import Byte, BytePerSecond, Flop, FlopPerByte, FlopPerSecond, Number, Second
 
-_ABOVE_THE_PEAK = (
-    "the peak may be another chip’s, another type’s or at a lower clock; the FLOPs may count "
-    "causal attention in full, or what sparsity skips; or the time may leave something out"
+# Why a share comes out above 1. `wallsite.explain` says the same, with the check that tells.
+ABOVE_THE_PEAK = (
+    "FLOPs counted that the model does not need: causal attention in full, recomputation, or what "
+    "sparsity skips.",
+    "The peak is another card’s or another type’s, or the card ran above the clock of the sheet.",
+    "The throughput is of all devices, the peak of fewer.",
+    "The clock stopped before the kernel did: no synchronization.",
 )
-_ABOVE_THE_BANDWIDTH = (
-    "the bandwidth may be another chip’s; the bytes may fit in a cache or be fewer than counted; "
-    "the rate may be that of a whole batch, or the time may leave something out"
+ABOVE_THE_BANDWIDTH = (
+    "The rate is that of several sequences added up, while the bound is for fewer.",
+    "A cache served part of it: the array fits, or nearly.",
+    "The clock stopped before the work did, or GiB were taken for GB (7%), or bytes counted that "
+    "did not move.",
+    "Both directions were added, while the bound is for one.",
 )
 
 
@@ -100,7 +107,7 @@ def mfu(flops: Flop, seconds: Second, peak: FlopPerSecond) -> Number:
     """
     flops, seconds = positive("flops", flops), positive("seconds", seconds)
     peak = rate("peak", peak)
-    return share("mfu", flops / seconds / peak, _ABOVE_THE_PEAK)
+    return share("mfu", flops / seconds / peak, ABOVE_THE_PEAK)
 
 
 def mbu(traffic: Byte, seconds: Second, bandwidth: BytePerSecond) -> Number:
@@ -112,4 +119,4 @@ def mbu(traffic: Byte, seconds: Second, bandwidth: BytePerSecond) -> Number:
     """
     traffic, seconds = positive("traffic", traffic), positive("seconds", seconds)
     bandwidth = rate("bandwidth", bandwidth)
-    return share("mbu", traffic / seconds / bandwidth, _ABOVE_THE_BANDWIDTH)
+    return share("mbu", traffic / seconds / bandwidth, ABOVE_THE_BANDWIDTH)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from wallsite import explain
+from wallsite import explain, roofline
 from wallsite.explain import printed
 from wallsite.explain.answer import ABOVE, BAND_WORDS, HEALTHY, NEAR, OVERHEAD, WRONG_PATH, band
 from wallsite.explain.causes import causes
@@ -222,6 +222,13 @@ def test_zero3_gathers_in_every_micro_batch():
     assert found.wall == "communication"
 
 
+def test_weak_scaling_is_throughput_on_n_over_n_times_that_of_one():
+    # 122 samples/s on one GPU, 80 on each of 16: 65.6 %
+    run = explain.Training(explain.model_run(params=25e6), tokens_per_second=16 * 80, alone=122)
+    found = explain.training(run, explain.machine("v100", count=16))
+    assert "1,280 tokens/s ÷ (16 × 122 tokens/s) = 66%" in said(found)
+
+
 def test_gradients_cross_twice_not_once_for_each_gpu():
     # 500 MB over 25 Gb/s between two nodes: 2 · 1/2 · 0.5 GB ÷ 3.125 GB/s = 0.16 s
     run = explain.Training(
@@ -281,6 +288,17 @@ def test_one_thread_is_a_limit_of_the_core():
 )
 def test_a_link_by_generation_and_width(link, gigabytes):
     assert explain.link_rate(link)[0] == pytest.approx(gigabytes * 1e9)
+
+
+def test_cards_behind_one_switch_share_it():
+    link = explain.link_rate("pcie4-x16")[0]
+    found = explain.transfer(explain.Transfer(13e9, link, "PCIe 4.0 ×16", shared=2))
+    assert found.share == pytest.approx(13 / 15.75)
+
+
+def test_cpu_and_gpu_have_ceilings_of_their_own_in_one_memory():
+    assert explain.machine("m1-max").bandwidth == 400e9
+    assert explain.machine("m1-max", kind="cpu").bandwidth == 250e9
 
 
 def test_duplex_ends():
@@ -386,6 +404,16 @@ def test_every_share_has_causes_and_checks_in_both_languages(subject, kind, name
                 language: [c for c in text[language] if c.isdigit()] for language in ("zh", "en")
             }
             assert sorted(digits["zh"]) == sorted(digits["en"]), text["en"]
+
+
+def test_mfu_and_mbu_refuse_in_the_same_words():
+    subjects = ("training", "kernel", "rate", "decode", "link")
+    known = {cause.text["en"] for name in subjects for cause in causes(name, "gpu", ABOVE)}
+    assert {*roofline.ABOVE_THE_PEAK, *roofline.ABOVE_THE_BANDWIDTH} <= known
+    with pytest.raises(ValueError, match=r"mfu is 1\.21 of the bound, above 1\.02: \(1\) FLOPs"):
+        roofline.mfu(378e12, 1, 312e12)
+    with pytest.raises(ValueError, match=r"mbu is 2\.09 .* several sequences added up"):
+        roofline.mbu(14e9, 1 / 500, 3.35e12)
 
 
 def test_nothing_is_left_in_english():

@@ -52,6 +52,21 @@ def _experts(text: str) -> tuple[int, int]:
     return int(parts[0]), int(parts[1])
 
 
+def _sides(text: str) -> tuple[int, int, int]:
+    parts = text.lower().replace("×", "x").split("x")
+    if len(parts) != 3 or not all(part.isdecimal() and int(part) for part in parts):
+        raise ValueError(f"{text!r} is not written MxNxK, such as 4096x4096x4096")
+    return int(parts[0]), int(parts[1]), int(parts[2])
+
+
+def _widths(text: str) -> tuple[float, float, float]:
+    try:
+        a, b, c = (float(part) for part in text.split("/"))
+    except ValueError:
+        raise ValueError(f"{text!r} is not written A/B/C in bytes, such as 1/1/2") from None
+    return a, b, c
+
+
 def _share(text: str) -> tuple[str, float]:
     name, _, number = text.partition("=")
     try:
@@ -111,12 +126,16 @@ _OPTIONS: Sequence[tuple[str, Any, str]] = (
     ("--zero", click.IntRange(0, 3), "Stage of ZeRO.  [default: 0]"),
     ("--micro-batches", _WHOLE, "Of a training step.  [default: 1]"),
     ("--trained", _NUMBER, "Parameters with gradients, fewer than all with LoRA."),
+    ("--alone", _TOKENS, "Tokens/s of one device by itself: gives the efficiency of scaling."),
     ("--flops", _FLOP, "Operations of a kernel: 2.1TFLOP."),
     ("--bytes", _BYTES, "Bytes that a kernel moved, reads and writes."),
+    ("--gemm", _Read(_sides, "MxNxK"), "A matrix product instead, with --widths."),
+    ("--widths", _Read(_widths, "A/B/C"), "Bytes of an element of each matrix.  [default: 2/2/2]"),
     ("--copy", _BYTES, "Size of an array that was copied within a device, with --time."),
     ("--rate", _RATE, "A measured rate of bytes, of a memory or, with --link, of a link."),
     ("--moved", float, "Bytes moved for each byte counted.  [default: 1]"),
     ("--threads", _WHOLE, "Threads that took part."),
+    ("--shared-by", _WHOLE, "Devices behind one switch or root port that use the link at once."),
     ("--both", bool, "The rate adds both directions."),
     (
         "--collective",
@@ -263,11 +282,24 @@ def _from_flags(given: dict[str, Any]) -> Explanation:  # noqa: PLR0911 - one fo
     if "rate" in given and "link" in given:
         value, name = _link(given["link"])
         return models.transfer(
-            models.Transfer(given["rate"], value, name, given.get("both", False))
+            models.Transfer(
+                given["rate"],
+                value,
+                name,
+                given.get("both", False),
+                shared=given.get("shared_by", 1),
+            )
         )
     if "rate" in given:
         run = models.Rate(given["rate"], given.get("moved", 1.0), "", given.get("threads"))
         return models.rate(run, _machine(given))
+    if "gemm" in given:
+        from wallsite.workload import gemm
+
+        work = gemm(*given["gemm"], *given.get("widths", (2.0, 2.0, 2.0)))
+        name = "GEMM " + "×".join(map(str, given["gemm"]))
+        run_gemm = models.Kernel(work.flops, work.traffic, given.get("time"), name)
+        return models.kernel(run_gemm, _machine(given))
     if "flops" in given or "bytes" in given:
         run_kernel = models.Kernel(
             given.get("flops", 0.0), given.get("bytes", 0.0), given.get("time")
@@ -300,6 +332,7 @@ def _phase(given: dict[str, Any]) -> Explanation:
                 given.get("zero", 0),
                 given.get("micro_batches", 1),
                 given.get("trained"),
+                given.get("alone"),
             ),
             machine,
         )

@@ -49,6 +49,7 @@ class Training:
         stage: of ZeRO, 0 to 3; 0 all-reduces gradients.
         micro_batches: of a step; stage 3 gathers all weights in each.
         trained: parameters that get gradients, fewer than all with LoRA; None: all.
+        alone: tokens/s of one device by itself, for the efficiency of scaling.
     """
 
     model: ModelRun
@@ -61,6 +62,7 @@ class Training:
     stage: int = 0
     micro_batches: int = 1
     trained: float | None = None
+    alone: float | None = None
 
 
 def prefill(run: Prefill, machine: Machine) -> Explanation:
@@ -176,6 +178,18 @@ def training(run: Training, machine: Machine) -> Explanation:
     if taken:
         mfu = floor / taken
         notes.append(phrase("MFU, without recomputation: {share}", share=text.percent(mfu)))
+    if taken and run.alone is not None:
+        one, all_ = positive("alone", run.alone), 1 / taken
+        notes.append(
+            phrase(
+                "efficiency of scaling: {all} ÷ ({count} × {one}) = {share}. With the same work on "
+                "each device that is weak scaling; with one batch shared out, strong scaling",
+                all=text.per_second(all_),
+                count=machine.count,
+                one=text.per_second(one),
+                share=text.percent(all_ / one / machine.count),
+            )
+        )
     missing = []
     if not attention:
         missing.append(

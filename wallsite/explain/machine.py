@@ -76,7 +76,8 @@ def machine(
     Args:
         device: a name of the catalog.
         count: devices that share the work.
-        kind: gpu, cpu, npu or unified, for a device that is not in the catalog.
+        kind: gpu, cpu, npu or unified, for a device that is not in the catalog; cpu for one whose
+            CPU cores alone did the work though they share its memory with a GPU.
         bandwidth: of the memory of one device, byte/s.
         peak: dense peak of one, FLOP/s.
         dtype: data type of the peak; that of 16 bits if not given.
@@ -96,6 +97,8 @@ def machine(
     found = replace(
         found, count=count, kind=kind or ("cpu" if memory and not device else found.kind)
     )
+    if found.device and found.device.kind == "unified" and kind == "cpu":
+        found = _cpu_alone(found)
     if memory:
         found = _with_channels(found, memory, sockets)
     elif sockets > 1 and found.bandwidth and found.kind == "cpu":
@@ -154,6 +157,20 @@ def _stated(template: str, device: Accelerator, value: Value, **more: object) ->
     kind = {language: section(language, "kinds")[value.kind] for language in languages()}
     shown = f"{value.value:g} {value.unit}{rivals}"
     return phrase(template, name=device.name, value=shown, kind=kind, **more)
+
+
+def _cpu_alone(found: Machine) -> Machine:
+    """The ceiling of the CPU cores where they share the memory with a GPU, if it is known."""
+    alone = found.device.fields.get("cpu_bandwidth") if found.device else None
+    if alone is None:
+        return found
+    line = phrase(
+        "on the CPU cores alone: {rate}; the GPU reaches {whole}",
+        rate=text.rate(alone.si),
+        whole=text.rate(found.bandwidth or 0.0),
+    )
+    sources = (*found.sources, *alone.sources)
+    return replace(found, bandwidth=alone.si, lines=(*found.lines, line), sources=sources)
 
 
 def _with_channels(found: Machine, written: str, sockets: int) -> Machine:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wallsite import tables
-from wallsite._checks import positive
+from wallsite._checks import count, positive
 from wallsite._checks import rate as checked
 from wallsite.explain import text
 from wallsite.explain.answer import ABOVE, HEALTHY, NEAR, Bound, Explanation, band, judged
@@ -46,6 +46,7 @@ class Transfer:
         link_name: for people.
         both: `value` adds both directions.
         name: of the test, for people.
+        shared: devices that use the link at once, behind one switch or root port.
     """
 
     value: float
@@ -53,6 +54,7 @@ class Transfer:
     link_name: str = ""
     both: bool = False
     name: str = ""
+    shared: int = 1
 
 
 def rate(run: Rate, machine: Machine) -> Explanation:
@@ -127,12 +129,20 @@ def transfer(run: Transfer) -> Explanation:
         ValueError: a number is out of range.
     """
     value, link = checked("rate", run.value), checked("link", run.link)
-    limit = 2 * link if run.both else link
+    whole = 2 * link if run.both else link
+    limit = whole / count("shared", run.shared)
     arithmetic = (
-        phrase("2 directions × {link} = {limit}", link=text.rate(link), limit=text.rate(limit))
+        phrase("2 directions × {link} = {limit}", link=text.rate(link), limit=text.rate(whole))
         if run.both
         else phrase("{name}, one direction: {link}", name=run.link_name, link=text.rate(link))
     )
+    if run.shared > 1:
+        arithmetic = phrase(
+            "{link} shared by {count} = {each}",
+            link=text.rate(whole),
+            count=run.shared,
+            each=text.rate(limit),
+        )
     bounds = (Bound("communication", limit, "byte/s", arithmetic),)
     share = value / limit
     name = band(share)

@@ -43,6 +43,7 @@ _OF_A_DEVICE = {
     },
     "power": Phrase("power"),
     "cache": Phrase("last-level cache"),
+    "cpu_bandwidth": Phrase("memory bandwidth of the CPU cores alone"),
     "cores": Phrase("cores"),
     "clock": Phrase("clock behind the peaks"),
     "channels": Phrase("memory channels"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from wallsite import lessons, locale, tables
@@ -61,6 +61,27 @@ def _accelerators(
     devices: Names | None = None,
     vendor: Names | None = None,
 ) -> RenderedTable:
+    return _device_table(write, _selected(devices, vendor), "TB/s", {})
+
+
+def _catalog(write: Writer, *, vendor: Names | None = None) -> RenderedTable:
+    """Devices beside those of the lesson, with the cache and the clock that a measurement needs."""
+    lesson = tables.accelerators()
+    others = [device for device in tables.catalog().values() if device.id not in lesson]
+    more = {
+        "cache": write.say("Last-level cache"),
+        "cpu_bandwidth": write.say("CPU cores alone (GB/s)"),
+        "cores": write.say("Cores"),
+        "clock": write.say("Clock behind the peaks"),
+        "channels": write.say("Memory channels of a socket"),
+        "transfer_rate": write.say("Fastest memory"),
+    }
+    return _device_table(write, _of_vendor(others, vendor), "GB/s", more)
+
+
+def _device_table(
+    write: Writer, devices: Iterable[Accelerator], unit: str, more: Mapping[str, str]
+) -> RenderedTable:
     say = write.say
     capacity = say("capacity")
     bandwidth = say("bandwidth")
@@ -72,22 +93,23 @@ def _accelerators(
         )
     )
     rows, briefs = [], []
-    for device in _selected(devices, vendor):
+    for device in devices:
         if device.note:
             write.note(device.note[write.language], device.name)
         bits = device.sixteen_bit
         peak = write.brief(device.peak(bits), "TFLOP/s") if bits else ""
-        briefs.append([write.brief(device.bandwidth, "TB/s"), peak])
+        briefs.append([write.brief(device.bandwidth, unit), peak])
         rows.append(
             [
                 Cell(device.name),
                 write.year(device.year, device.status),
                 Cell(device.memory),
                 write.value(device.capacity, capacity),
-                write.value(device.bandwidth, bandwidth, "TB/s"),
+                write.value(device.bandwidth, bandwidth, unit),
                 *(_peak(write, device, dtype) for dtype in _COLUMNS),
                 *write.link(device.link),
                 write.value(device.power, power, "W"),
+                *(write.value(device.fields.get(field), title) for field, title in more.items()),
             ]
         )
     headers = [
@@ -95,7 +117,7 @@ def _accelerators(
         say("Year"),
         say("Memory"),
         say("Capacity"),
-        say("Bandwidth (TB/s)"),
+        say("Bandwidth (TB/s)") if unit == "TB/s" else say("Bandwidth (GB/s)"),
         *(
             say("{name} ({rate_dtype})", name=name, rate_dtype=_rate(dtype))
             for dtype, name in _COLUMNS.items()
@@ -103,32 +125,12 @@ def _accelerators(
         say("Link"),
         say("One way (GB/s)"),
         say("Power (W)"),
+        *more.values(),
     ]
     caption = say(
         "Memory, dense peaks, link, power. What is missing was never published; —: not supported."
     )
     return write.table(headers, rows, caption, briefs)
-
-
-def _catalog(write: Writer, *, vendor: Names | None = None) -> RenderedTable:
-    """Devices beside those of the lesson, with the cache and the clock that a measurement needs."""
-    lesson = tables.accelerators()
-    others = [device for device in tables.catalog().values() if device.id not in lesson]
-    others = _of_vendor(others, vendor)
-    table = _accelerators(write, devices=[device.id for device in others])
-    fields = {
-        "cache": write.say("Last-level cache"),
-        "cores": write.say("Cores"),
-        "clock": write.say("Clock behind the peaks"),
-        "channels": write.say("Memory channels of a socket"),
-        "transfer_rate": write.say("Fastest memory"),
-    }
-    more = [
-        [write.value(device.fields.get(field), title) for field, title in fields.items()]
-        for device in others
-    ]
-    rows = [[*row, *cells] for row, cells in zip(table.rows, more, strict=True)]
-    return write.table([*table.headers, *fields.values()], rows, table.caption, table.briefs)
 
 
 def _peak(write: Writer, device: Accelerator, dtype: str) -> Cell:

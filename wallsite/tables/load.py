@@ -127,6 +127,7 @@ def read_accelerators(
             "power": entry.optional_value("power", "W"),
             "cache": entry.optional_value("cache", "byte"),
             "clock": entry.optional_value("clock", "1/s"),
+            "cpu_bandwidth": entry.optional_value("cpu_bandwidth", "byte/s"),
             "cores": entry.optional_value("cores", "1"),
             "channels": entry.optional_value("channels", "1"),
             "transfer_rate": entry.optional_value("transfer_rate", "transfer/s"),

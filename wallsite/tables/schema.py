@@ -183,7 +183,8 @@ class Accelerator(NamedTuple):
         models: a pattern of `names.loosely` that all models of a series match; "" where it is one.
         lacks: types its hardware does not have, as opposed to those nobody published.
         fields: every published value by name, peaks included. `clock` is the one behind the peaks,
-            `cores` counts SMs, compute units or cores, `cache` is the last level before memory;
+            `cores` counts SMs, compute units or cores, `cache` is the last level before memory,
+            `cpu_bandwidth` what the CPU cores alone reach where memory is shared;
             `channels` and `transfer_rate` are the memory channels of a CPU and the most transfers a
             second that each makes.
         link: what connects it to its peers, or to its host where it has nothing better.
