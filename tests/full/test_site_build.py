@@ -14,7 +14,7 @@ SITE = "https://wallsite.github.io/"
 PREFIX = {"zh": "", "en": "en/"}
 LOCALE = {"zh": "zh-Hans", "en": "en"}
 PAGES = names(".md") + names(".ipynb")
-BUDGET = 217_000  # bytes that a first visit may transfer, compressed; 85,000 are the search index
+BUDGET = 225_000  # bytes that a first visit may transfer, compressed; 93,000 are the search index
 
 every_page = pytest.mark.parametrize(
     ("language", "name"), [(language, name) for name in PAGES for language in LANGUAGES]

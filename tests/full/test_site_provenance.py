@@ -174,7 +174,7 @@ def test_a_table_can_be_downloaded_where_it_stands(convert):
 def test_every_table_is_offered(html, language):
     offered = {
         link["href"].rpartition("data/")[2]
-        for path in ("hardware", "links", "sources")
+        for path in ("hardware", "catalog", "links", "sources")
         for link in html(f"{PREFIX[language]}reference/{path}/index.html").select(".ws-downloads a")
     }
     assert offered == {f"{table}.{form}" for table in export.TABLES for form in export.FORMATS}

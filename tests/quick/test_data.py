@@ -489,7 +489,11 @@ def test_the_sound_file_is_read():
         ('["sheet"]', "[]", "fp16.source: expected a source or a list of sources, found []"),
         ('["sheet"]', "[1]", "fp16.source: unknown source 1"),
         ('["sheet"]', "[['sheet']]", "fp16.source: unknown source ['sheet']"),
-        ("bandwidth =", "bandwith =", "[chip] bandwith: unknown field; did you mean bandwidth or cpu_bandwidth?"),
+        (
+            "bandwidth =",
+            "bandwith =",
+            "[chip] bandwith: unknown field; did you mean bandwidth or cpu_bandwidth?",
+        ),
         ("link =", "fp4_sparse = 1\nlink =", "[chip] fp4_sparse: expected a table, found 1"),
         ('"wire"', '"wier"', "[chip] link: unknown link 'wier'; did you mean wire?"),
         ("2026", '"2026"', "[chip] year: expected a positive whole number, found '2026'"),

@@ -24,7 +24,9 @@ def public_functions(name):
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
-@pytest.mark.parametrize("name", ["tables", "roofline", "workload", "collectives", "explain", "readers", "probes"])
+@pytest.mark.parametrize(
+    "name", ["tables", "roofline", "workload", "collectives", "explain", "readers", "probes"]
+)
 def test_the_page_lists_every_public_function(language, name):
     page = (ROOT / "docs" / language / "reference" / "package.md").read_text("utf-8")
     section = page.split(f"`wallsite.{name}`")[1].split("###")[0]

@@ -94,9 +94,7 @@ def test_no_chip_is_faster_than_its_peak(share, arguments):
 
 def test_no_memory_is_faster_than_its_peak():
     # 500 tokens/s of a 7B model on an H100 would be 209 % of its bandwidth.
-    with pytest.raises(
-        ValueError, match=r"mbu is 2\.09 of the bound, above 1\.02: .*sequences"
-    ):
+    with pytest.raises(ValueError, match=r"mbu is 2\.09 of the bound, above 1\.02: .*sequences"):
         roofline.mbu(14e9, 1 / 500, 3.35e12)
 
 

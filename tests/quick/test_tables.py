@@ -211,7 +211,7 @@ def test_every_value_is_a_fact_of_its_own():
         *(value for thing in tables.catalog().values() for value in thing.fields.values()),
         *(value for link in tables.links().values() for value in (link.bandwidth, link.quoted)),
         *(value for thing in tables.clusters().values() for value in thing.fields.values()),
-        *(value for thing in tables.models().values() for value in thing.fields.values()),
+        *(value for thing in tables.all_models().values() for value in thing.fields.values()),
         *tables.energies().values(),
         *lessons.quantities().values(),
     ]

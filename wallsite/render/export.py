@@ -26,6 +26,7 @@ TABLES = (
     "links",
     "clusters",
     "models",
+    "more-models",
     "energy",
     "quantities",
     "sources",
@@ -42,6 +43,7 @@ _THINGS: dict[str, tuple[Callable[[], Mapping[str, Any]], tuple[str, ...]]] = {
     "links": (tables.links, ("vendor", "tier", "counted_per", "parts", "year", "status")),
     "clusters": (tables.clusters, ("vendor", "year", "device", "link", "network")),
     "models": (tables.models, ("vendor", "year")),
+    "more-models": (tables.all_models, ("vendor", "year")),
 }
 
 

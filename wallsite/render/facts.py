@@ -68,6 +68,10 @@ _OF_A_MODEL = {
     "heads": Phrase("heads"),
     "kv_heads": Phrase("KV heads"),
     "head_dim": Phrase("head size"),
+    "latent": Phrase("width of the cached vector"),
+    "rope": Phrase("width of the cached key for positions"),
+    "experts": Phrase("routed experts in a layer"),
+    "chosen": Phrase("experts that a token uses"),
 }
 
 
@@ -159,8 +163,9 @@ def _all() -> Iterator[Fact]:
         yield from _fields("links", link, values, _OF_A_LINK)
     for cluster in tables.clusters().values():
         yield from _fields("clusters", cluster, cluster.fields, _OF_A_CLUSTER)
-    for model in tables.models().values():
-        yield from _fields("models", model, model.fields, _OF_A_MODEL)
+    for model in tables.all_models().values():
+        table = "models" if model.id in tables.models() else "more-models"
+        yield from _fields(table, model, model.fields, _OF_A_MODEL)
     for name, value in tables.energies().items():
         yield Fact("energy", name, "energy", value.label, NO_TEXT, value)
     for name, value in lessons.quantities().items():

@@ -12,7 +12,7 @@ from wallsite.render.words import citation, quantity
 from wallsite.render.writer import Cell, RenderedTable, Writer
 from wallsite.tables.load import TIERS
 from wallsite.tables.names import find, spelling
-from wallsite.tables.schema import DTYPES, Accelerator, Link
+from wallsite.tables.schema import DTYPES, Accelerator, Link, Model
 from wallsite.units import format_number
 
 Thing = TypeVar("Thing", Accelerator, Link)
@@ -351,6 +351,18 @@ def _times(ratio: float) -> str:
 
 
 def _models(write: Writer) -> RenderedTable:
+    more = {"latent": write.say("Cached vector"), "rope": write.say("Cached positions")}
+    return _model_table(write, tables.models().values(), more)
+
+
+def _more_models(write: Writer) -> RenderedTable:
+    """Models beside those of the lesson."""
+    lesson = tables.models()
+    others = [model for model in tables.all_models().values() if model.id not in lesson]
+    return _model_table(write, others, {})
+
+
+def _model_table(write: Writer, models: Iterable[Model], more: Mapping[str, str]) -> RenderedTable:
     say = write.say
     parts = {
         "params": say("Parameters"),
@@ -361,9 +373,12 @@ def _models(write: Writer) -> RenderedTable:
         "heads": say("Heads"),
         "kv_heads": say("KV heads"),
         "head_dim": say("Head size"),
+        "experts": say("Experts"),
+        "chosen": say("Used"),
+        **more,
     }
     rows, briefs = [], []
-    for model in tables.models().values():
+    for model in models:
         if model.note:
             write.note(model.note[write.language], model.name)
         values = [write.value(model.fields.get(part), title) for part, title in parts.items()]
@@ -516,6 +531,7 @@ TABLES: dict[str, Callable[..., RenderedTable]] = {
     "link-ratio": _link_ratio,
     "clusters": _clusters,
     "models": _models,
+    "more-models": _more_models,
     "models-vs-chips": _models_vs_chips,
     "energy": _energy,
     "energy-ratio": _energy_ratio,

@@ -45,6 +45,7 @@ __all__ = [
     "Value",
     "accelerator",
     "accelerators",
+    "all_models",
     "catalog",
     "cluster",
     "clusters",
@@ -102,7 +103,9 @@ def model(name: str) -> Model:
     Raises:
         UnknownName: no such model; the message lists near matches.
     """
-    return find("model", name, models(), _model_spellings())
+    with suppress(UnknownName):
+        return find("model", name, models(), load.spellings(models()))
+    return find("model", name, all_models(), _model_spellings())
 
 
 def energy(name: str) -> Value:
@@ -165,6 +168,18 @@ def models() -> Mapping[str, Model]:
 
 
 @cache
+def all_models() -> Mapping[str, Model]:
+    """All models by id: those of the lesson, then others that people run.
+
+    Raises:
+        DataError: a name stands for two models.
+    """
+    file = "more_models.toml"
+    others = load.read_models(load.text(file), file, sources())
+    return MappingProxyType(load.joined(models(), others, file))
+
+
+@cache
 def energies() -> Mapping[str, Value]:
     """Energy of one operation or one 64-bit access, by id."""
     file = "energy.toml"
@@ -207,4 +222,4 @@ def _cluster_spellings() -> Mapping[str, str]:
 
 @cache
 def _model_spellings() -> Mapping[str, str]:
-    return load.spellings(models())
+    return load.spellings(all_models())

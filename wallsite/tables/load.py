@@ -42,7 +42,9 @@ SOURCE_KINDS = ("datasheet", "whitepaper", "page", "press", "docs", "paper", "co
 SEEN = ("read", "quoted", "listed", "recalled")
 
 SPARSE = tuple(f"{dtype}_sparse" for dtype in DTYPES)
-SHAPE = ("layers", "hidden", "heads", "kv_heads", "head_dim")  # whole numbers
+# Whole numbers of a model.
+_OF_HEADS = ("layers", "hidden", "heads", "kv_heads", "head_dim")
+SHAPE = (*_OF_HEADS, "latent", "rope", "experts", "chosen")
 # An id is also an anchor on a page, and typed by hand in expressions.
 _ID = re.compile(r"[a-z0-9]+(?:[-.][a-z0-9]+)*"), "an id is lower case, such as h100-sxm"
 # A quantity is a name of Python's, since expressions use it as it stands.
@@ -343,17 +345,15 @@ def _names(thing: Accelerator | Cluster | Link | Model) -> list[str]:
     return [spelling(name) for name in (thing.id, thing.name, *thing.aliases)]
 
 
-def joined(
-    things: Mapping[str, Accelerator], others: Mapping[str, Accelerator], file: str
-) -> dict[str, Accelerator]:
-    """Join two files of devices.
+def joined(things: Mapping[str, Named], others: Mapping[str, Named], file: str) -> dict[str, Named]:
+    """Join two files of devices or models.
 
     Raises:
-        DataError: a name stands for a device of each.
+        DataError: a name stands for a thing of each.
     """
     if twice := things.keys() & others.keys():
         raise DataError(f"{file}: [{min(twice)}] stands in two files")
-    return _distinct({**things, **others}, file, "aliases", _names)
+    return _distinct({**things, **others}, file, "aliases", _names)  # type: ignore[arg-type]
 
 
 def _distinct(

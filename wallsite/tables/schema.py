@@ -307,8 +307,9 @@ class Model(NamedTuple):
 
     Attributes:
         fields: every known value by name: params, active_params (an MoE's only), tokens, layers,
-            hidden, heads, kv_heads, head_dim. A model whose cache is not made of heads has no
-            kv_heads.
+            hidden, heads, kv_heads, head_dim. Of an MoE, `experts` counts those of a layer that
+            tokens are routed to, `chosen` how many a token uses; `latent` and `rope` are the widths
+            that latent attention caches. A model whose cache is not made of heads has no kv_heads.
     """
 
     id: str
