@@ -9,14 +9,17 @@ import io
 import itertools
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from sybil import Example
 
 from doctests import update
+from wallsite.cli import main
 from wallsite.locale import languages
 from wallsite.site.blocks import Block
 from wallsite.site.checked.numbers import NumberError
@@ -25,6 +28,8 @@ _ROOT = Path(__file__).parents[2]
 _OPTIONAL = {"torch", "matplotlib"}
 _NUMERAL = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _TIMEOUT_S = 120
+# One command without anything that needs a shell but a document on its standard input.
+_EXPLAIN = re.compile(r"(wallsite explain (?:\\\n|[^\n<>|;&$`*])*)(?:<<'END'\n(.*\n)END)?\n?", re.S)
 
 
 def run_python(example: Example) -> str | None:
@@ -74,9 +79,12 @@ def run_shell(example: Example) -> str | None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     # A reader of the page has a system in its language.
     language = next((part for part in Path(example.path).parts[::-1] if part in languages()), "en")
+    mine = {"WALLSITE_LANG": language, "COLUMNS": "80"}
+    if plain := _EXPLAIN.fullmatch(block.source):
+        return _explained(plain, mine, example)
     done = subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", block.source],
-        env=os.environ | {"PATH": path, "PYTHONIOENCODING": "utf-8", "WALLSITE_LANG": language},
+        env=os.environ | {"PATH": path, "PYTHONIOENCODING": "utf-8"} | mine,
         capture_output=True,
         encoding="utf-8",
         timeout=_TIMEOUT_S,
@@ -86,6 +94,16 @@ def run_shell(example: Example) -> str | None:
         pytest.skip(f"{_place(example)}: needs torch")
     if done.returncode:
         return f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
+    return _compared(example.path, block, output, done.stdout) if output else None
+
+
+def _explained(plain: re.Match[str], variables: dict[str, str], example: Example) -> str | None:
+    """Run an explanation in this process: pages have dozens, and a shell is slow to start."""
+    _, *words = shlex.split(plain[1].replace("\\\n", " "))
+    done = CliRunner().invoke(main, words, input=plain[2], env=variables)
+    if done.exit_code:
+        return f"exit status {done.exit_code}\n{done.output}"
+    block, output = example.parsed
     return _compared(example.path, block, output, done.stdout) if output else None
 
 

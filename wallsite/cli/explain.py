@@ -204,7 +204,7 @@ def explain(file: Any, lang: str, brief: bool, as_json: bool, **given: Any) -> N
             json.dumps(listed if len(listed) > 1 else listed[0], ensure_ascii=False, indent=2)
         )
         return
-    width = max(40, min(shutil.get_terminal_size((88, 0)).columns, 120))
+    width = max(40, min(shutil.get_terminal_size((80, 0)).columns, 120))
     for place, each in enumerate(found):
         if place:
             click.echo()

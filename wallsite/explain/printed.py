@@ -16,7 +16,7 @@ _INDENT = 12
 
 
 def lines(
-    found: Explanation, language: str, *, brief: bool = False, width: int = 88
+    found: Explanation, language: str, *, brief: bool = False, width: int = 80
 ) -> Iterator[str]:
     """Write an explanation: a label, and beside it text that is folded at a width.
 
