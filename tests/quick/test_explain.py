@@ -229,6 +229,14 @@ def test_weak_scaling_is_throughput_on_n_over_n_times_that_of_one():
     assert "1,280 tokens/s ÷ (16 × 122 tokens/s) = 66%" in said(found)
 
 
+def test_how_many_tokens_hide_zero3():
+    # 10B in BF16 over 50 GB/s a node: 3 · 1/2 · 20 GB ÷ 50 GB/s = 0.6 s; 8 · 2 GPUs at 312 TFLOP/s
+    # do 6 · 10e9 FLOP a token: 0.6 s are 49,900 tokens, 3,120 each
+    run = explain.Training(explain.model_run(params=10e9, bits=16), nodes=2, network=50e9, stage=3)
+    found = explain.training(run, explain.machine("a100-80gb", count=16))
+    assert "from 49,900 tokens a step on, 3,120 a device" in said(found)
+
+
 def test_gradients_cross_twice_not_once_for_each_gpu():
     # 500 MB over 25 Gb/s between two nodes: 2 · 1/2 · 0.5 GB ÷ 3.125 GB/s = 0.16 s
     run = explain.Training(
@@ -294,6 +302,12 @@ def test_cards_behind_one_switch_share_it():
     link = explain.link_rate("pcie4-x16")[0]
     found = explain.transfer(explain.Transfer(13e9, link, "PCIe 4.0 ×16", shared=2))
     assert found.share == pytest.approx(13 / 15.75)
+
+
+def test_a_network_has_causes_of_its_own():
+    port = explain.transfer(explain.Transfer(29.92e9, 50e9, "400Gb/s", network=True))
+    assert port.share == pytest.approx(0.598, rel=0.01)
+    assert "congestion control" in port.causes[0].text["en"]
 
 
 def test_cpu_and_gpu_have_ceilings_of_their_own_in_one_memory():

@@ -288,6 +288,7 @@ def _from_flags(given: dict[str, Any]) -> Explanation:  # noqa: PLR0911 - one fo
                 name,
                 given.get("both", False),
                 shared=given.get("shared_by", 1),
+                network=_between_machines(given["link"]),
             )
         )
     if "rate" in given:
@@ -418,6 +419,15 @@ def _link(written: str) -> tuple[float, str]:
     if written[:1].isdigit():
         return quantity(written, "byte/s"), written
     return link_rate(written)
+
+
+def _between_machines(written: str) -> bool:
+    """Ports of networks are counted in bits, or stand in the catalog as scale-out."""
+    from wallsite import tables
+
+    if written[:1].isdigit():
+        return "b/s" in written or "bps" in written
+    return not written.casefold().startswith("pcie") and tables.link(written).tier == "scale-out"
 
 
 def _joined(given: dict[str, Any]) -> Topology:

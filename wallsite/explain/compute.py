@@ -168,6 +168,14 @@ def training(run: Training, machine: Machine) -> Explanation:
     if run.network is not None:
         bound, more = _communication(run, model)
         notes += more
+        notes.append(
+            phrase(
+                "arithmetic at the peak takes as long from {tokens} tokens a step on, {each} a "
+                "device: only above that can the communication hide behind it",
+                tokens=text.significant(bound.value / floor),
+                each=text.significant(bound.value / floor / machine.count),
+            )
+        )
         if run.tokens_per_step:
             bounds.append(bound._replace(value=bound.value / run.tokens_per_step))
         else:

@@ -58,6 +58,8 @@ def quantity(text: str, what: str) -> float:
     if what == "1":
         return _count(text)
     wanted = f"such as {_SUCH_AS[what]}"
+    if "," in text and not re.match(r"\s*\d{1,3}(?:,\d{3})+(?![\d,])", text):
+        raise ValueError(f"{shown(text)} has a comma: write decimals with a point, {wanted}")
     try:
         read = Quantity(text.strip().replace("μ", "µ"), binary=True)  # the Greek letter, too
     except InvalidNumber:

@@ -47,6 +47,7 @@ class Transfer:
         both: `value` adds both directions.
         name: of the test, for people.
         shared: devices that use the link at once, behind one switch or root port.
+        network: the link is one between machines, with causes of its own.
     """
 
     value: float
@@ -55,6 +56,7 @@ class Transfer:
     both: bool = False
     name: str = ""
     shared: int = 1
+    network: bool = False
 
 
 def rate(run: Rate, machine: Machine) -> Explanation:
@@ -152,7 +154,7 @@ def transfer(run: Transfer) -> Explanation:
         measured=phrase("{rate}", rate=text.rate(value)),
         share=share,
         wall=judged(bounds, share),
-        causes=causes("link", "any", name),
+        causes=causes("link", "network" if run.network else "any", name),
         following={
             ABOVE: phrase("Find out which line of the list is true before you use the number."),
             HEALTHY: phrase("Nothing: overlap the transfer with work, or send less."),

@@ -170,7 +170,16 @@ def _links(rows: Iterable[LinkRow], context: Context) -> Iterator[Explanation]:
                 f"to judge {row.name}, give --link, such as pcie4-x16, ib-ndr or 400Gb/s"
             )
         value, name = context.link
-        yield transfer(Transfer(row.value, value, name, row.both, row.name))
+        yield transfer(
+            Transfer(
+                row.value,
+                value,
+                name,
+                row.both,
+                row.name,
+                network=row.between == "network",
+            )
+        )
 
 
 def _tokens(row: TokenRow, context: Context) -> Explanation:
