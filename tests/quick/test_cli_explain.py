@@ -35,6 +35,12 @@ def test_a_pipe_and_a_file_give_the_same(tmp_path):
     assert piped.stdout == run(str(tmp_path / "stream.txt"), *machine).stdout
 
 
+def test_zero_is_an_answer():
+    said = run(*A_4090, "--context", "0", "--tokens-per-second", "171.5").stdout
+    assert "--context" not in said
+    assert "--context" in run(*A_4090, "--tokens-per-second", "171.5").stdout
+
+
 def test_json_is_data():
     found = json.loads(run(*A_4090, "--tokens-per-second", "171.5", "--json").stdout)
     assert found["share"] == pytest.approx(171.5 * 4.68 / 1008)
@@ -74,6 +80,8 @@ def test_the_language_is_asked_for_or_that_of_the_system(words, variables, label
         (("--collective", "all-reduce"), None, 2, "--collective needs --ranks"),
         (("--link", "pcie9-x16", "--rate", "3GB/s"), None, 3, "unknown link"),
         (("--experts", "8", *A_4090), None, 2, "is not written all/used"),
+        (("--bits", "0", "--params", "7B", "--device", "h100"), None, 2, "bits must be"),
+        (("--kind", "fpga", "--bandwidth", "1TB/s", "--rate", "1GB/s"), None, 2, "kind must be"),
         (("-",), "", 2, "got nothing"),
         (("-",), "hello", 2, "expected the output of"),
         (("-",), STREAM, 2, "to judge a memory bandwidth, give --device"),

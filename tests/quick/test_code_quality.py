@@ -29,9 +29,10 @@ MAY_IMPORT = {
     "probes": _CORE,
     "figures": _CORE | _CONTENT | {"probes"},
     "site": _CORE | _CONTENT | {"render", "figures"},
+    "quantity": {"_checks"},
     "readers": set(),
-    "explain": _CORE | {"locale", "readers"},
-    "cli": _CORE | {"render", "probes", "figures", "readers", "explain"},
+    "explain": _CORE | {"locale", "quantity", "readers"},
+    "cli": _CORE | {"render", "probes", "figures", "locale", "quantity", "readers", "explain"},
     "__main__": {"cli"},
 }
 
@@ -130,7 +131,8 @@ def trace(module):
             for name in sorted(_CORE | _CONTENT | {"render.table", "render.export"})
         ),
         ("wallsite.probes", {"numpy"}),
-        ("wallsite.explain", {"quantiphy"}),
+        ("wallsite.explain", set()),
+        ("wallsite.quantity", set()),
         ("wallsite.readers", {"click", "quantiphy"}),
         ("wallsite.cli", {"click"}),
     ],

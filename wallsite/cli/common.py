@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 import click
+
+from wallsite.locale import columns
 
 # Exit codes beside click's own 2 (wrong usage) and the shell's 130 (interrupted).
 FAILED, NO_SUCH_NAME, NO_MEMORY, WRONG_RESULT, NOT_STABLE, INTERRUPTED = 1, 3, 4, 5, 6, 130
@@ -58,15 +59,11 @@ def leave(message: str, code: int, cause: BaseException | None = None) -> NoRetu
 def aligned(rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """Pad cells so that columns line up; a Chinese character takes two places."""
     grid = [list(row) for row in rows]
-    columns = max(map(len, grid), default=0)
-    widths = [max(_width(row[i]) for row in grid if i < len(row)) for i in range(columns)]
+    most = max(map(len, grid), default=0)
+    widths = [max(columns(row[i]) for row in grid if i < len(row)) for i in range(most)]
     for row in grid:
-        padded = (cell + " " * (widths[i] - _width(cell)) for i, cell in enumerate(row))
+        padded = (cell + " " * (widths[i] - columns(cell)) for i, cell in enumerate(row))
         yield "  ".join(padded).rstrip()
-
-
-def _width(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 @contextmanager

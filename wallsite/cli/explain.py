@@ -38,7 +38,7 @@ class _Read(NamedTuple):
 
 def _quantity(what: str, shown: str) -> _Read:
     def read(text: str) -> float:
-        from wallsite.explain.quantity import quantity
+        from wallsite.quantity import quantity
 
         return quantity(text, what)
 
@@ -86,11 +86,7 @@ _WHOLE, _NATURAL = click.IntRange(1), click.IntRange(0)
 _OPTIONS: Sequence[tuple[str, Any, str]] = (
     ("--device", str, "A device of the catalog: rtx-4090, h100-sxm, epyc-9654, m4-max …"),
     ("--count", _WHOLE, "Devices that share the work.  [default: 1]"),
-    (
-        "--kind",
-        click.Choice(["gpu", "cpu", "npu", "unified"]),
-        "Kind of a device not in the catalog.",
-    ),
+    ("--kind", str, "Kind of a device not in the catalog: gpu, cpu, npu or unified."),
     ("--bandwidth", _RATE, "Memory bandwidth of one device: 460.8GB/s."),
     ("--peak", _PEAK, "Dense peak of one device: 312TFLOP/s."),
     ("--dtype", str, "Data type of the peak."),
@@ -167,10 +163,9 @@ def _all_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command(
-    epilog="Example: wallsite explain --device rtx-4090 --file-size 4.68GB --tokens-per-second "
-    "171, "
-    "wallsite explain nccl.log --device h100-sxm, or llama-bench … | wallsite explain - "
-    "--device 3090"
+    epilog="Example: wallsite explain --device rtx-4090 --file-size 4.68GB --batch 1 "
+    "--tokens-per-second 171. Or give a file, with what it does not say: wallsite explain nccl.log "
+    "--device h100-sxm"
 )
 @click.argument("file", required=False, type=click.File("rb"))
 @_all_options
@@ -193,7 +188,12 @@ def explain(file: Any, lang: str, brief: bool, as_json: bool, **given: Any) -> N
     from wallsite.readers import ReadError
     from wallsite.tables import UnknownName
 
-    given = {name: value for name, value in given.items() if value not in {None, (), False}}
+    # What was not said; a context of 0 tokens, or stage 0 of ZeRO, was.
+    given = {
+        name: value
+        for name, value in given.items()
+        if value not in (None, ()) and value is not False
+    }
     if file is None and not given:
         raise click.UsageError("nothing to explain: give a FILE, - for standard input, or flags")
     with exit_codes({UnknownName: NO_SUCH_NAME, ReadError: USAGE, ValueError: USAGE}):
@@ -274,11 +274,10 @@ def _from_flags(given: dict[str, Any]) -> Explanation:  # noqa: PLR0911 - one fo
     if "copy" in given:
         if "time" not in given:
             raise ValueError("--copy needs --time")
-        moved = 2.0 if not _is_cpu(given) else 3.0
-        return models.rate(
-            models.Rate(given["copy"] / given["time"], given.get("moved", moved), "copy"),
-            _machine(given),
-        )
+        machine = _machine(given)
+        # A CPU also reads each line before it writes it.
+        moved = given.get("moved", 3.0 if machine.kind == "cpu" else 2.0)
+        return models.rate(models.Rate(given["copy"] / given["time"], moved, "copy"), machine)
     if "rate" in given and "link" in given:
         value, name = _link(given["link"])
         return models.transfer(
@@ -375,23 +374,12 @@ def _names_model(given: dict[str, Any]) -> bool:
     return any(name in given for name in ("model", "params", "file_size"))
 
 
-def _is_cpu(given: dict[str, Any]) -> bool:
-    return _machine(given).kind == "cpu"
-
-
 def _machine(given: dict[str, Any]) -> Machine:
     from wallsite import explain as models
 
     names = (
-        "kind",
-        "bandwidth",
-        "peak",
-        "dtype",
-        "memory",
-        "sockets",
-        "capacity",
-        "clock",
-        "count",
+        *("kind", "count", "bandwidth", "peak", "dtype", "memory", "sockets"),
+        *("capacity", "clock"),
     )
     return models.machine(
         given.get("device"), **{name: given[name] for name in names if name in given}
@@ -414,7 +402,7 @@ def _model(given: dict[str, Any]) -> ModelRun:
 
 def _link(written: str) -> tuple[float, str]:
     from wallsite.explain import link_rate
-    from wallsite.explain.quantity import quantity
+    from wallsite.quantity import quantity
 
     if written[:1].isdigit():
         return quantity(written, "byte/s"), written

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import re
-
 import click
 
 from wallsite.cli.common import NO_SUCH_NAME, USAGE, aligned, exit_codes
@@ -15,15 +13,16 @@ _FEWEST = 1e6  # parameters; fewer are billions written without their B
 
 def _number(context: click.Context, parameter: click.Parameter, text: str) -> float:
     """Read a number of parameters, with a prefix if one is written: 7e9, 7B, 1.5T."""
-    pattern = r"((?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)([kmbt]?)"
-    parts = re.fullmatch(pattern, text.lower().replace("_", ""))
-    if not parts:
-        raise click.BadParameter(f"{text!r} is not a number such as 7e9 or 7B")
-    number = float(parts[1]) * {"": 1, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}[parts[2]]
-    if 0 < number < _FEWEST:
+    from wallsite.quantity import quantity
+
+    try:
+        number = quantity(text, "1")
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    if number < _FEWEST:
         raise click.BadParameter(
             f"{text!r} is {number:g} parameters, too few for a model; "
-            f"for {parts[1]} billion write {parts[1]}B"
+            f"for {number:g} billion write {number:g}B"
         )
     return number
 

@@ -16,7 +16,6 @@ from wallsite.tables.schema import Text
 from wallsite.topology import Topology
 
 OPERATIONS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "send-recv")
-ALGORITHMS = ("ring", "tree", "in-switch", "hierarchical")
 _LARGE = 256e6  # byte: below, latency is likely to count
 _SMALL = 1e6
 
@@ -33,7 +32,7 @@ class Collective:
         algbw: size ÷ time, byte/s, instead.
         busbw: as nccl-tests computes it, byte/s, instead.
         nodes: that the ranks are spread over.
-        algorithm: one of `ALGORITHMS`, if known.
+        algorithm: ring, tree, in-switch or hierarchical, if known.
     """
 
     operation: str
@@ -215,9 +214,8 @@ def _notes(
         low = measured / ratio * 2 * (run.nodes - 1) / run.nodes
         notes.append(
             phrase(
-                "on the wire of each node: {low} (hierarchy) to {high} (ring), of {all}; "
-                "each device’s "
-                "share {each}",
+                "on the wire of each node: {low} (hierarchy) to {high} (ring), of {all}; each "
+                "device’s share {each}",
                 low=text.rate(low),
                 high=text.rate(measured),
                 all=text.rate(joined.nics * joined.nic),
@@ -234,8 +232,8 @@ def _notes(
     if run.size and run.size < _SMALL:
         notes.append(
             phrase(
-                "small messages are judged by their time: 2·(ranks − 1) steps of a ring, or "
-                "a few of a tree, each with its latency"
+                "small messages are judged by their time: 2·(ranks − 1) steps of a ring, or a few "
+                "of a tree, each with its latency"
             )
         )
     elif run.size and run.size < _LARGE:
@@ -252,8 +250,8 @@ def _missing(run: Collective) -> tuple[Text, ...]:
     if run.algorithm is None and run.operation == "all-reduce":
         missing.append(
             phrase(
-                "--algorithm (NCCL_DEBUG=INFO names it): the lowest bound that is not passed "
-                "was taken"
+                "--algorithm (NCCL_DEBUG=INFO names it): the lowest bound that is not passed was "
+                "taken"
             )
         )
     return tuple(missing)
@@ -271,6 +269,6 @@ def _following(name: str, small: bool) -> Text:
     if name == "not-judged":
         return phrase("Run all_reduce_perf -b 8 -e 8G -f 2 and give its output.")
     return phrase(
-        "Test pairs: two devices in a node, then two nodes with one NIC each, and see which "
-        "step is slow."
+        "Test pairs: two devices in a node, then two nodes with one NIC each, and see which step "
+        "is slow."
     )

@@ -190,8 +190,8 @@ def training(run: Training, machine: Machine) -> Explanation:
         one, all_ = positive("alone", run.alone), 1 / taken
         notes.append(
             phrase(
-                "efficiency of scaling: {all} ÷ ({count} × {one}) = {share}. With the same work on "
-                "each device that is weak scaling; with one batch shared out, strong scaling",
+                "efficiency of scaling: {all} ÷ ({count} × {one}) = {share}. With the same work "
+                "on each device that is weak scaling; with one batch shared out, strong scaling",
                 all=text.per_second(all_),
                 count=machine.count,
                 one=text.per_second(one),
@@ -202,8 +202,8 @@ def training(run: Training, machine: Machine) -> Explanation:
     if not attention:
         missing.append(
             phrase(
-                "--context with --model, or --layers, --heads and --head-dim: attention was "
-                "left out"
+                "--context with --model, or --layers, --heads and --head-dim: attention was left "
+                "out"
             )
         )
     if run.network is not None and not run.tokens_per_step:
@@ -242,8 +242,8 @@ def _communication(run: Training, model: ModelRun) -> tuple[Bound, list[Text]]:
     if run.stage == 3:
         volume = collectives.zero3_volume(weights, gradients, nodes, micro)
         what = phrase(
-            "ZeRO-3: all weights ({weights}) forward and backward, and gradients "
-            "({gradients}), in each of {micro} micro-batches",
+            "ZeRO-3: all weights ({weights}) forward and backward, and gradients ({gradients}), "
+            "in each of {micro} micro-batches",
             weights=text.size(weights),
             micro=micro,
             gradients=text.size(gradients),
@@ -265,10 +265,8 @@ def _communication(run: Training, model: ModelRun) -> tuple[Bound, list[Text]]:
         what,
         phrase(
             "the volume hardly falls with more nodes: its factor is (N − 1)/N. A flat ring "
-            "through all "
-            "devices sends more than this; average NIC counters over a step hide it, for "
-            "they count the "
-            "pauses as well"
+            "through all devices sends more than this; average NIC counters over a step hide it, "
+            "for they count the pauses as well"
         ),
     ]
     return Bound("communication", seconds, "s", arithmetic), notes

@@ -10,12 +10,12 @@ from wallsite.explain.text import percent, phrase
 
 MEANINGS = {
     "gr_engine_active": phrase(
-        "share of time in which any kernel ran (DCGM 1001, close to utilization.gpu): one "
-        "busy SM counts as 100%, and so does a kernel that waits"
+        "share of time in which any kernel ran (DCGM 1001, close to utilization.gpu): one busy SM "
+        "counts as 100%, and so does a kernel that waits"
     ),
     "sm_active": phrase(
-        "share of cycles in which an SM had at least one warp (DCGM 1002): warps that wait "
-        "for memory count, so a memory-bound kernel shows it high"
+        "share of cycles in which an SM had at least one warp (DCGM 1002): warps that wait for "
+        "memory count, so a memory-bound kernel shows it high"
     ),
     "sm_occupancy": phrase("warps on an SM against the most it takes (DCGM 1003)"),
     "tensor_active": phrase(
@@ -29,8 +29,8 @@ MEANINGS = {
     "fp32_active": phrase("share of cycles of the FP32 pipe (DCGM 1007)"),
     "fp64_active": phrase("share of cycles of the FP64 pipe (DCGM 1006)"),
     "gpu_utilization": phrase(
-        "nvidia-smi utilization.gpu: share of time in which any kernel ran; it says nothing "
-        "about how much of the chip worked"
+        "nvidia-smi utilization.gpu: share of time in which any kernel ran; it says nothing about "
+        "how much of the chip worked"
     ),
     "memory_utilization": phrase(
         "nvidia-smi utilization.memory: share of time in which memory was accessed; not its "
@@ -126,8 +126,8 @@ def _judge(shares: Mapping[str, float]) -> tuple[str, Cause, Mapping[str, str]]:
             "none",
             Cause(
                 phrase(
-                    "Warps are there, yet neither memory nor tensor units work much: "
-                    "latency, small kernels, waiting collectives, or few warps."
+                    "Warps are there, yet neither memory nor tensor units work much: latency, "
+                    "small kernels, waiting collectives, or few warps."
                 ),
                 phrase(
                     "Nsight Compute names the stall; a collective that waits shows as activity too."
@@ -139,8 +139,8 @@ def _judge(shares: Mapping[str, float]) -> tuple[str, Cause, Mapping[str, str]]:
         "unknown",
         Cause(
             phrase(
-                "These counters do not tell the wall: utilization says that something ran, "
-                "not what it waited for."
+                "These counters do not tell the wall: utilization says that something ran, not "
+                "what it waited for."
             ),
             phrase("Read DRAM and tensor activity as well."),
         ),

@@ -181,9 +181,8 @@ def _missing(run: Decode, machine: Machine) -> tuple[Text, ...]:
     elif run.context and not model.kv_per_token:
         missing.append(
             phrase(
-                "--kv-per-token, or --layers, --kv-heads and --head-dim: without them the "
-                "cache of "
-                "this context is not counted"
+                "--kv-per-token, or --layers, --kv-heads and --head-dim: without them the cache "
+                "of this context is not counted"
             )
         )
     if model.active and not model.experts and (run.batch or 1) > 1:
@@ -244,7 +243,7 @@ def _notes(run: Decode, machine: Machine, step: float | None, share: float | Non
             phrase(
                 "tensor parallel: {messages} all-reduces of {size}a step, so each takes at most "
                 "{each} with all work in between. At this size latency counts, not bandwidth: "
-                "some 10 to 20 µs over NVLink, 50 µs and more over PCIe or a network",
+                "measure small messages alone",
                 messages=messages,
                 size=size,
                 each=text.duration(step / messages),

@@ -8,9 +8,9 @@ from wallsite import tables
 from wallsite._checks import count as whole
 from wallsite._checks import positive, rate, shown
 from wallsite.explain import text
-from wallsite.explain.quantity import memory as read_memory
 from wallsite.explain.text import phrase
 from wallsite.locale import languages, section
+from wallsite.quantity import memory as read_memory
 from wallsite.tables import Accelerator, Value
 from wallsite.tables.schema import DEVICE_KINDS, Text
 
@@ -174,7 +174,21 @@ def _cpu_alone(found: Machine) -> Machine:
 
 
 def _with_channels(found: Machine, written: str, sockets: int) -> Machine:
+    """Take the bandwidth from memory channels, at most as many and as fast as the device has."""
     channels, kind, transfers = read_memory(written)
+    warnings = found.warnings
+    if found.device and "channels" in found.device.fields:
+        most, fastest = (found.device.fields[name] for name in ("channels", "transfer_rate"))
+        if channels > most.si or transfers > fastest.si:
+            channels, transfers = min(channels, int(most.si)), min(transfers, fastest.si)
+            warning = phrase(
+                "{name} has {most} memory channels at up to {fastest} MT/s: modules are not "
+                "channels. No more than that was taken",
+                name=found.name,
+                most=f"{most.value:g}",
+                fastest=f"{fastest.si / 1e6:g}",
+            )
+            warnings = (*warnings, warning)
     bandwidth = channels * transfers * _CHANNEL_BYTES * sockets
     line = phrase(
         "{sockets} × {channels} channels × {rate} GT/s × 8 B = {bandwidth}",
@@ -183,24 +197,6 @@ def _with_channels(found: Machine, written: str, sockets: int) -> Machine:
         rate=f"{transfers / 1e9:g}",
         bandwidth=text.rate(bandwidth),
     )
-    warnings = found.warnings
-    if found.device and "channels" in found.device.fields:
-        most, fastest = (found.device.fields[name] for name in ("channels", "transfer_rate"))
-        if channels > most.si or transfers > fastest.si:
-            channels, transfers = min(channels, int(most.si)), min(transfers, fastest.si)
-            bandwidth = channels * transfers * _CHANNEL_BYTES * sockets
-            warning = phrase(
-                "{name} has {most} memory channels at up to {fastest} MT/s: modules are not "
-                "channels. Taken: {sockets} × {channels} × {rate} GT/s × 8 B = {bandwidth}",
-                name=found.name,
-                most=f"{most.value:g}",
-                fastest=f"{fastest.si / 1e6:g}",
-                sockets=sockets,
-                channels=channels,
-                rate=f"{transfers / 1e9:g}",
-                bandwidth=text.rate(bandwidth),
-            )
-            warnings = (*warnings, warning)
     return replace(
         found,
         name=found.name if found.device else f"{sockets} × {channels} × {kind}",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from wallsite import tables, workload
 from wallsite._checks import count, parameters, positive
@@ -113,17 +115,18 @@ def model_run(
         ValueError: a number is out of range, or more parameters are active than there are.
     """
     run = _from_catalog(model, kv_bits) if model else ModelRun()
-    given = {
-        "params": params and parameters("params", params),
-        "active": active and parameters("active", active),
-        "bits": bits and positive("bits", bits),
-        "stored": stored and positive("stored", stored),
-        "layers": layers and count("layers", layers),
-        "head_dim": head_dim and count("head_dim", head_dim),
-        "experts": experts,
+    checks: Mapping[str, tuple[Callable[[str, Any], Any], Any]] = {
+        "params": (parameters, params),
+        "active": (parameters, active),
+        "bits": (positive, bits),
+        "stored": (positive, stored),
+        "layers": (count, layers),
+        "head_dim": (count, head_dim),
     }
-    run = replace(run, window=window, windowed=windowed)
-    run = replace(run, **{name: value for name, value in given.items() if value})  # type: ignore[arg-type]
+    given = {
+        name: check(name, value) for name, (check, value) in checks.items() if value is not None
+    }
+    run = replace(run, window=window, windowed=windowed, experts=experts or run.experts, **given)
     if run.active and run.params and run.active > run.params:
         raise ValueError(f"active must be at most params ({run.params:g}), got {run.active:g}")
     if run.active and not run.params:

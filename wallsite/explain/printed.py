@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
 from wallsite import tables
 from wallsite.explain.answer import BAND_WORDS, WALL_WORDS, Explanation
 from wallsite.explain.text import percent, phrase
+from wallsite.locale import columns
 
 _NOT_FIRST = frozenset("，。；：、！？）》”’…·,.;:!?)")
 _INDENT = 12
@@ -36,7 +36,7 @@ def lines(
         hanging = len(text) - len(text.lstrip())
         for place, line in enumerate(_folded(text.strip(), width - _INDENT - hanging)):
             lead = first if not place else ""
-            room = " " * (_INDENT - _width(lead) + hanging)
+            room = " " * (_INDENT - columns(lead) + hanging)
             yield f"{lead}{room}{line}".rstrip()
 
 
@@ -73,15 +73,11 @@ def _rows(found: Explanation, language: str, brief: bool) -> Iterator[tuple[str,
         yield say("Source"), f"{source.publisher}, {source.title}"
 
 
-def _width(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
-
-
 def _folded(text: str, width: int) -> Iterator[str]:
     """Fold text at spaces and between Chinese characters, never before a closing mark."""
     line = ""
     for piece in re.findall(r"[\u2e80-\uffef]|[^\s\u2e80-\uffef]+|\s+", text):
-        if _width(line + piece.rstrip()) > width and piece[0] not in _NOT_FIRST and line.strip():
+        if columns(line + piece.rstrip()) > width and piece[0] not in _NOT_FIRST and line.strip():
             yield line.rstrip()
             line = ""
         line += piece if line else piece.lstrip()

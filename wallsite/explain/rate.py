@@ -86,20 +86,17 @@ def rate(run: Rate, machine: Machine) -> Explanation:
         if run.threads == 1:
             notes.append(
                 phrase(
-                    "one thread: a core has 10 to 16 cache lines of 64 B under way for 80 to "
-                    "100 ns, "
-                    "some {low} to {high}: this is a limit of the core, not of the memory",
+                    "one thread: a core has 10 to 16 cache lines of 64 B under way for 80 to 100 "
+                    "ns, some {low} to {high}: this is a limit of the core, not of the memory",
                     low=text.rate(_ONE_CORE[0]),
                     high=text.rate(_ONE_CORE[1]),
                 )
             )
         notes.append(
             phrase(
-                "with write-allocate a store reads its line first: counted as STREAM does, "
-                "Copy and "
-                "Scale move 3/2, Add and Triad 4/3 of what is printed. Decode only reads: "
-                "judge it "
-                "by a read-only kernel (wallsite probe)"
+                "with write-allocate a store reads its line first: counted as STREAM does, Copy "
+                "and Scale move 3/2, Add and Triad 4/3 of what is printed. Decode only reads: "
+                "judge it by a read-only kernel (wallsite probe)"
             )
         )
     name = band(share)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from wallsite.explain import text
 from wallsite.explain.answer import Explanation
@@ -31,6 +31,8 @@ from wallsite.readers.records import (
 from wallsite.tables import UnknownName
 from wallsite.tables.schema import Text
 from wallsite.topology import Topology
+
+R = TypeVar("R")
 
 # One direction of one link, byte/s, by generation as nvidia-smi counts links (NV12, NV18).
 _NVLINK = {"nvlink2": 25e9, "nvlink3": 25e9, "nvlink4": 25e9, "nvlink5": 50e9}
@@ -77,35 +79,38 @@ def explained(report: Report, context: Context) -> Iterator[Explanation]:
     Raises:
         ReadError: what is needed to judge it was not given.
     """
-    rows: Mapping[type, list[object]] = defaultdict(list)
-    for row in report.rows:
-        rows[type(row)].append(row)
     heading = phrase("{format}: {rows} row(s)", format=report.format, rows=len(report.rows))
     notes = [phrase("not taken: {reason}", reason=reason) for reason in report.refused[:3]]
     if len(report.refused) > 3:
         notes.append(phrase("and {count} more rows not taken", count=len(report.refused) - 3))
-    for found in _each(rows, context):
+    for found in _each(report, context):
         yield replace(found, recognized=(heading, *found.recognized), notes=(*notes, *found.notes))
 
 
-def _each(rows: Mapping[type, list], context: Context) -> Iterator[Explanation]:  # type: ignore[type-arg]
-    yield from _collectives(rows.get(CollectiveRow, ()), context)
-    yield from _rates(rows.get(RateRow, ()), context)
-    yield from _links(rows.get(LinkRow, ()), context)
-    for row in rows.get(TokenRow, ()):
-        yield _tokens(row, context)
-    for row in sorted(rows.get(KernelRow, ()), key=lambda each: -(each.seconds or 0.0))[:5]:
-        if context.machine is None:
-            raise ReadError("to judge a kernel, give --device, or --bandwidth and --peak")
-        yield kernel(
-            Kernel(row.flops or 0.0, row.traffic or 0.0, row.seconds, row.name), context.machine
-        )
-    for row in rows.get(CounterRow, ()):
+def _each(report: Report, context: Context) -> Iterator[Explanation]:
+    def of(kind: type[R]) -> list[R]:
+        return [row for row in report.rows if isinstance(row, kind)]
+
+    yield from _collectives(of(CollectiveRow), context)
+    yield from _rates(of(RateRow), context)
+    yield from _links(of(LinkRow), context)
+    yield from (_tokens(row, context) for row in of(TokenRow))
+    yield from _kernels(of(KernelRow), context)
+    for row in of(CounterRow):
         found = counters(row.shares)
         line = phrase("{entity}: {samples} sample(s)", entity=row.entity, samples=row.samples)
         yield replace(found, recognized=(line, *found.recognized))
-    if pairs := rows.get(PairRow):
+    if pairs := of(PairRow):
         yield _pairs(pairs, context)
+
+
+def _kernels(rows: Iterable[KernelRow], context: Context) -> Iterator[Explanation]:
+    """The five longest."""
+    for row in sorted(rows, key=lambda each: -(each.seconds or 0.0))[:5]:
+        if context.machine is None:
+            raise ReadError("to judge a kernel, give --device, or --bandwidth and --peak")
+        run = Kernel(row.flops or 0.0, row.traffic or 0.0, row.seconds, row.name)
+        yield kernel(run, context.machine)
 
 
 def _collectives(rows: Iterable[CollectiveRow], context: Context) -> Iterator[Explanation]:
@@ -238,9 +243,8 @@ def _pairs(rows: list[PairRow], context: Context) -> Explanation:
             else:
                 lines.append(
                     phrase(
-                        "{first}–{second}: {count} NVLinks; 25 GB/s each, one direction, up "
-                        "to NVLink 4, "
-                        "50 for NVLink 5",
+                        "{first}–{second}: {count} NVLinks; 25 GB/s each, one direction, up to "
+                        "NVLink 4, 50 for NVLink 5",
                         first=row.first,
                         second=row.second,
                         count=count,
@@ -264,8 +268,8 @@ def _pairs(rows: list[PairRow], context: Context) -> Explanation:
         bounds=(),
         wall="unknown",
         following=phrase(
-            "Measure each pair: a GPU uses the NICs that stand at PIX or PXB, and no others "
-            "at full rate."
+            "Measure each pair: a GPU uses the NICs that stand at PIX or PXB, and no others at "
+            "full rate."
         ),
         page="three-walls/communication.md#links",
         notes=tuple(shown),

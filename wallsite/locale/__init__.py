@@ -6,6 +6,7 @@ A language may leave a text out; English stands in for it. `languages` is what t
 from __future__ import annotations
 
 import tomllib
+import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
@@ -43,6 +44,11 @@ def say(language: str, english: str, **values: object) -> str:
     """
     template: str = section(language, "words").get(english, english)
     return template.format(**values) if values else template
+
+
+def columns(text: str) -> int:
+    """Places that a text takes in a terminal: a Chinese character takes two."""
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
 
 
 class Phrase(Mapping[str, str]):

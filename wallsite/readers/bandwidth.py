@@ -203,14 +203,7 @@ def _matrix(
     if name.startswith(_DEVICE_COPY):
         rows.append(RateRow(f"nvbandwidth {name}", worst, 2.0, device=device))
     else:
-        rows.append(
-            LinkRow(
-                f"nvbandwidth {name}",
-                worst,
-                "bidirectional" in name and name.endswith("total"),
-                _ends(name),
-            )
-        )
+        rows.append(LinkRow(f"nvbandwidth {name}", worst, between=_ends(name)))
 
 
 def _ends(name: str) -> str:

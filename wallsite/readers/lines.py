@@ -13,7 +13,6 @@ from wallsite.readers.records import ReadError
 LARGEST = 64 * 2**20  # byte; a report of a tool is far smaller
 ENOUGH = 4 * 2**20  # characters; of what is longer the start is read, which takes a second at most
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_DECIMAL_COMMA = re.compile(r"-?\d{1,3}(?:[.\u202f\u00a0 ]\d{3})*,\d+|-?\d+,\d+")
 
 
 def decoded(raw: bytes) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 from wallsite.readers.lines import near, number
 from wallsite.readers.records import CollectiveRow, ReadError, Report, Row, report
 
-_HEADER = re.compile(r"#?\s*size\s+count\s+\(?type|#\s+\(B\)\s+\(elements\)|out-of-place")
 _NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
 _START = re.compile(
     r"^\W*(?:.*[\]:>]\s+)?(\d+)\s+(\d+)\s+(float|double|half|bfloat16|fp8\w*|f8\w*|u?int\d+)\s+"
@@ -22,7 +21,6 @@ _ROW = re.compile(
     + r"\s*$"
 )
 _RANK = re.compile(r"#\s+Rank\s+(\d+).*?\bon\s+(\S+)\s+device\s+\d+\s+\[[^\]]*\]\s+(.+?)\s*$", re.M)
-_GPUS = re.compile(r"\bnGpus\s+(\d+)")
 _PROGRAM = re.compile(
     r"\b(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast|sendrecv|reduce|gather|scatter)"
     r"_(?:perf|test)\b"

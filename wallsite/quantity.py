@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from quantiphy import InvalidNumber, Quantity
-
 from wallsite._checks import positive, shown
 
 # By what is measured: each unit and its size in SI base units. The case tells B from b,
@@ -46,7 +44,7 @@ _SUCH_AS = {
 _MEMORY = re.compile(
     r"(?P<channels>\d{1,3})\s*[x×*]\s*(?P<kind>(?:LP)?DDR\d\w?|MRDIMM)-?(?P<rate>\d{3,5})", re.I
 )
-_COUNT = re.compile(r"(?P<number>[^a-zA-Z]*(?:e[-+]?\d+)?)\s*(?P<prefix>[kKmMbBtT]?)")
+_COUNT = re.compile(r"(?P<number>[^a-zA-Z]*(?:[eE][-+]?\d+)?)\s*(?P<prefix>[kKmMbBtT]?)")
 
 
 def quantity(text: str, what: str) -> float:
@@ -57,6 +55,8 @@ def quantity(text: str, what: str) -> float:
     """
     if what == "1":
         return _count(text)
+    from quantiphy import InvalidNumber, Quantity  # noqa: PLC0415 (counts need no units)
+
     wanted = f"such as {_SUCH_AS[what]}"
     if "," in text and not re.match(r"\s*\d{1,3}(?:,\d{3})+(?![\d,])", text):
         raise ValueError(f"{shown(text)} has a comma: write decimals with a point, {wanted}")
