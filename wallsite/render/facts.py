@@ -149,8 +149,16 @@ def of(value: Value) -> Fact:
 
 def resting_on(source: str) -> list[Statement]:
     """List every statement that cites a source."""
-    every = (each for fact in facts().values() for each in statements(fact))
-    return [each for each in every if source in each.value.sources]
+    return _by_source().get(source, [])
+
+
+@cache
+def _by_source() -> Mapping[str, list[Statement]]:
+    cited: dict[str, list[Statement]] = {}
+    for each in (each for fact in facts().values() for each in statements(fact)):
+        for source in each.value.sources:
+            cited.setdefault(source, []).append(each)
+    return MappingProxyType(cited)
 
 
 def _all() -> Iterator[Fact]:

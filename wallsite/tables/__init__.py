@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cache
 from types import MappingProxyType
 
 from wallsite.tables import load
 from wallsite.tables.entry import DataError
-from wallsite.tables.names import UnknownName, find, loosely
+from wallsite.tables.names import UnknownName, find, loosely, spelling
 from wallsite.tables.schema import (
     Accelerator,
     Cluster,
@@ -68,8 +67,8 @@ def accelerator(name: str) -> Accelerator:
         UnknownName: no such device; the message lists near matches.
     """
     # Most ask for one of the lesson's; the wide catalog takes a while to read.
-    with suppress(UnknownName):
-        return find("device", name, accelerators(), _lesson_spellings())
+    if near := _lesson_spellings().get(spelling(name)):
+        return accelerators()[near]
     try:
         return find("device", name, catalog(), _device_spellings())
     except UnknownName:
@@ -103,8 +102,6 @@ def model(name: str) -> Model:
     Raises:
         UnknownName: no such model; the message lists near matches.
     """
-    with suppress(UnknownName):
-        return find("model", name, models(), load.spellings(models()))
     return find("model", name, all_models(), _model_spellings())
 
 
