@@ -190,7 +190,7 @@ def test_fragment_is_themed_small_and_accessible(answers, name, lang):
     root = ET.fromstring(svg)
     assert root.get("role") == "img"
     assert root.get("width") is root.get("height") is None
-    assert root.get("viewBox").startswith("0 0 440 ")
+    assert root.get("viewBox").startswith(f"0 0 {style.WIDTH:g} ")
     named = {element.get("id"): element.text for element in root}
     spoken = [named[name] for name in root.get("aria-labelledby").split()]
     assert spoken == [answer["title"], answer["alt"]]

@@ -153,8 +153,13 @@ def test_a_device_of_the_catalog_is_dashed_and_named():
     assert other.get_linestyle() == "--"
     assert other.get_ydata()[-1] == chip.peak("bf16").si / 1e9
     assert chip.name in legend(drawing)
-    assert "specification: 3.35 TB/s, 989 TFLOP/s bf16" in legend(drawing)
-    assert "measured 2026-01-01: 16.1 GB/s, 859 GFLOP/s bf16" in legend(drawing)
+    assert {"3.35 TB/s, 989 TFLOP/s bf16", "specification: ridge point 295 FLOP/byte"} <= {
+        *legend(drawing)
+    }
+    assert {
+        "16.1 GB/s, 859 GFLOP/s bf16",
+        "measured 2026-01-01: ridge point 53.3 FLOP/byte",
+    } <= {*legend(drawing)}
     assert drawing.caption.endswith(f"Dashed roofs are specifications ({chip.name}).")
     assert chip.name not in drawing.title
 
@@ -224,7 +229,7 @@ def test_chinese_legends_are_chinese():
         for known in (*names, *units):
             rest = rest.replace(known, "")
         assert re.findall("[A-Za-z]+", rest) == [], said
-    assert sum(bool(CHINESE.search(words)) for words in legend(drawing)) >= 8
+    assert sum(bool(CHINESE.search(words)) for words in legend(drawing)) >= 5
     assert drawing.title == "a device / numpy：实测的拐点在 26.7 FLOP/byte"
 
 

@@ -38,15 +38,24 @@ def test_language_link_keeps_the_section(visit, address, start, end):
     assert page.url.endswith("#ridge-point")
 
 
+# Heights of a drawing's texts on the screen, CSS pixels.
+TEXT_SIZES = """svg => [...svg.querySelectorAll("text")].map(text =>
+  parseFloat(getComputedStyle(text).fontSize) * svg.getScreenCTM().a)"""
+
+
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("language", ["", "en/"])
 def test_page_fits_a_phone(visit, language, path):
-    page = visit(language + path, viewport={"width": 360, "height": 740})
+    page = visit(language + path, viewport={"width": 390, "height": 740})
     page.evaluate("document.querySelectorAll('details').forEach((it) => (it.open = true))")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    # A drawing takes all of the screen, also in a fold.
-    for figure in page.locator("figure svg").all():
-        assert (figure.bounding_box()["x"], figure.bounding_box()["width"]) == (0, 360)
+    for width in (390, 320):
+        page.set_viewport_size({"width": width, "height": 740})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        # A drawing takes all of the screen, also in a fold, and its smallest text can be read.
+        for figure in page.locator("figure svg").all():
+            assert (figure.bounding_box()["x"], figure.bounding_box()["width"]) == (0, width)
+            sizes = figure.evaluate(TEXT_SIZES)
+            assert min(sizes) >= 11, f"text of {min(sizes)} px at {width} px"
 
 
 def test_without_script_folds_open_and_languages_change(visit, address):

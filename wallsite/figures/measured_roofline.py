@@ -25,7 +25,7 @@ COLOURS = (style.MEMORY, style.COMPUTE, style.COMM, style.ACCENT)
 MARKERS = {"axpy": "o", "softmax": "s", "gemv": "^", "gemm": "D"}
 ROW = 18.0  # height of a line of the legend
 PLOT = 260.0
-LONGEST = 50  # letters of a name in the legend
+LONGEST = 42  # letters of a name in the legend
 
 
 class Machine(NamedTuple):
@@ -137,13 +137,13 @@ def compose(
     found, words = machines(results, devices, dtype), texts(__file__, lang)
     points = [point for machine in found for point in machine.points]
     kernels = [name for name in MARKERS if any(point.kernel == name for point in points)]
-    legend = ROW * (3 * len(found) + bool(kernels))
+    hollow = any(machine.cached(point) for machine in found for point in machine.points)
+    legend = ROW * (3 * len(found) + bool(kernels) + hollow)
     fig = style.figure(36 + PLOT + 52 + legend)
-    ax = style.axes(fig, 62, 36, 356, PLOT)
+    ax = style.axes(fig, 56, 36, 284, PLOT)
     _scales(ax, found, points, words)
     for machine, colour in zip(found, COLOURS, strict=False):
         _draw(ax, machine, colour)
-    hollow = any(machine.cached(point) for machine in found for point in machine.points)
     frame = style.axes(fig, 0, 36 + PLOT + 46, style.WIDTH, legend)
     _legend(frame, found, kernels, words, words.hollow_short if hollow else "")
 
@@ -156,7 +156,7 @@ def compose(
         "name": measured[0],
         "ridge": labels.significant(ridge),
         "roofs": words.semicolon.join(
-            f"{m.name} {words.comma.join(_described(m, words))}" for m in found
+            f"{m.name} {words.comma.join(_described(m, words, words.comma))}" for m in found
         ),
         "measured": labels.listed(measured, lang),
     }
@@ -171,12 +171,12 @@ def compose(
     )
 
 
-def _described(machine: Machine, words: Any) -> tuple[str, str]:
+def _described(machine: Machine, words: Any, between: str) -> tuple[str, str]:
     """Its rates, and its ridge point or why it has none."""
     rates = labels.bandwidth(machine.bandwidth)
     if machine.peak is None or machine.ridge is None:
         return rates, words.no_peak.format(dtype=machine.dtype)
-    rates += f"{words.comma}{_rate(machine.peak)} {machine.dtype}"
+    rates += f"{between}{_rate(machine.peak)} {machine.dtype}"
     return rates, f"{words.ridge} {labels.significant(machine.ridge)} FLOP/byte"
 
 
@@ -269,20 +269,20 @@ def _legend(
     ax: Axes, found: Sequence[Machine], kernels: Sequence[str], words: Any, hollow: str
 ) -> None:
     """List the roofs and the kinds of points below the plot, where nothing can cover them."""
-    rows = 3 * len(found) + bool(kernels)
+    rows = 3 * len(found) + bool(kernels) + bool(hollow)
     ax.set_axis_off()
     ax.set_xlim(0, style.WIDTH)
     ax.set_ylim(rows, 0)
     for i, (machine, colour) in enumerate(zip(found, COLOURS, strict=False)):
         top = 3 * i + 0.5
-        _line(ax, (12, 38), (top, top), machine, colour)
-        style.write(ax, 46, top, _short(machine.name), bold=True)
-        rates, ridge = _described(machine, words)
+        _line(ax, (8, 34), (top, top), machine, colour)
+        style.write(ax, 42, top, _short(machine.name), bold=True)
+        rates, ridge = _described(machine, words, ", ")
         said = words.catalog if machine.day is None else words.measured.format(day=machine.day)
-        style.write(ax, 46, top + 1, f"{said}{words.colon}{rates}", color=style.MUTED)
-        style.write(ax, 46, top + 2, ridge, color=style.MUTED)
+        style.write(ax, 42, top + 1, rates, color=style.MUTED)
+        style.write(ax, 42, top + 2, f"{said}{words.colon}{ridge}", color=style.MUTED)
     for i, kernel in enumerate(kernels):
-        _mark(ax, 25 + 76 * i, rows - 0.5, kernel, style.INK, hollow=False)
-        style.write(ax, 38 + 76 * i, rows - 0.5, kernel)
+        _mark(ax, 25 + 80 * i, 3 * len(found) + 0.5, kernel, style.INK, hollow=False)
+        style.write(ax, 38 + 80 * i, 3 * len(found) + 0.5, kernel)
     if hollow:
-        style.write(ax, 25 + 76 * len(kernels), rows - 0.5, hollow)
+        style.write(ax, 42, rows - 0.5, hollow)

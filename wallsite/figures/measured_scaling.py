@@ -39,7 +39,7 @@ def compose(fitted: Fit, compute: float, size: float, lang: str) -> Drawing:
     between = {round(n * 2 ** (part / 4)) for n in shown[:-1] for part in range(4)}
     steps = predict(fitted, compute, size, sorted({*shown, *between}))
     fig = style.figure(372)
-    ax = style.axes(fig, 62, 36, 356, 280)
+    ax = style.axes(fig, 52, 36, 296, 280)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ranks = [step.ranks for step in steps]

@@ -1,8 +1,8 @@
 """How every figure looks: palette, type and canvas.
 
 Lengths are in SVG user units, with y running down. A figure is `WIDTH` units wide. The page shows
-it whole and no wider than `MAX_WIDTH`. On a phone it takes all of the screen: on one of 390 pixels
-`SMALL` text then measures 11.
+it whole and no wider than `MAX_WIDTH`. On a phone it takes all of the screen: on the narrowest, of
+320 pixels, `SMALL` text then measures 11.
 
 Colours are the light theme's. `wallsite.figures.svg` turns each into the CSS variable of the
 same name, so a drawing may use these and no others.
@@ -37,8 +37,8 @@ PALETTE = {
 }
 INK, MUTED, PAPER, COMPUTE, MEMORY, COMM, ACCENT = (light for light, _ in PALETTE.values())
 
-WIDTH = 440.0
-MAX_WIDTH = 600  # CSS pixels
+WIDTH = 360.0
+MAX_WIDTH = 480  # CSS pixels
 SIZE, SMALL, LARGE = 13.0, 12.5, 18.0
 TINT = 0.11  # opacity of a filled region
 GRID = 0.28  # opacity of a grid line

@@ -77,9 +77,9 @@ def _state(held: list[list[set[int]]], received: frozenset[tuple[int, int]]) -> 
     return State(tuple(tuple(len(chunk) for chunk in rank) for rank in held), received)
 
 
-_CELL, _PITCH, _LEFT = 17.0, 105.0, 52.0
+_CELL, _PITCH, _LEFT = 15.5, 82.0, 50.0
 _ROWS = (78.0, 200.0)  # top of the grids of the start and reduce-scatter, and of all-gather
-_GPUS = tuple(42.0 + 62 * rank for rank in range(RANKS))
+_GPUS = tuple(26.0 + 47 * rank for rank in range(RANKS))
 _MACHINES = (364.0, 452.0)
 
 
@@ -100,7 +100,7 @@ def draw(lang: str) -> Drawing:
         "flat": flat,
     }
     fig, ax = style.canvas(506)
-    style.write(ax, 4, 14, words.ring.format(**fill), size=style.SIZE, bold=True)
+    style.write(ax, 4, 18, words.ring.format(**fill), size=style.SIZE, bold=True)
     for step, state in enumerate(numbers.states):
         row, column = (0, step) if step <= half else (1, step - half)
         left, top = _LEFT + column * _PITCH, _ROWS[row]
@@ -119,7 +119,7 @@ def draw(lang: str) -> Drawing:
 
     style.write(ax, 4, 304, words.levels.format(**fill), size=style.SIZE, bold=True)
     _draw_levels(ax, words)
-    right = _GPUS[-1] + 38
+    right = _GPUS[-1] + 34
     style.write(ax, right, _MACHINES[0] - 8, words.inside.format(**fill), color=style.COMM)
     style.write(ax, right, sum(_MACHINES) / 2 + 14, words.across.format(**fill), color=style.ACCENT)
     rows = zip(
@@ -177,8 +177,8 @@ def _draw_levels(ax: Axes, words: Any) -> None:
         outward = -1 if index == 0 else 1
         ax.add_patch(
             FancyBboxPatch(
-                (_GPUS[0] - 38, min(y - 26, y - 26 + outward * 18)),
-                _GPUS[-1] - _GPUS[0] + 68,
+                (_GPUS[0] - 24, min(y - 26, y - 26 + outward * 18)),
+                _GPUS[-1] - _GPUS[0] + 48,
                 70,
                 boxstyle="round,pad=0,rounding_size=6",
                 fc="none",
@@ -186,7 +186,7 @@ def _draw_levels(ax: Axes, words: Any) -> None:
             )
         )
         style.write(
-            ax, _GPUS[0] - 32, y + outward * 30, words.node.format(index), color=style.MUTED
+            ax, _GPUS[0] - 18, y + outward * 30, words.node.format(index), color=style.MUTED
         )
         ax.plot((_GPUS[0], _GPUS[-1]), (y, y), color=style.COMM, lw=9, zorder=1)
         for rank, x in enumerate(_GPUS):

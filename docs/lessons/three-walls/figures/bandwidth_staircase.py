@@ -10,6 +10,7 @@ from wallsite import tables
 from wallsite.figures import labels, style
 from wallsite.figures.drawing import Drawing, Table
 from wallsite.figures.texts import texts
+from wallsite.units import format_number, scale
 
 # Device and the network it shipped with, one port for each GPU, oldest first.
 GENERATIONS = (
@@ -49,9 +50,10 @@ def _generation(name: str, device: str, network: str) -> Generation:
     )
 
 
-_LEFT, _TOP, _WIDTH, _HEIGHT = 68.0, 46.0, 366.0, 290.0
-_RISERS = (96.0, 206.0)  # of the oldest generation; each newer one is nested outside it
-_SPACING = 33.0
+_LEFT, _TOP, _WIDTH, _HEIGHT = 55.0, 46.0, 301.0, 330.0
+_RISERS = (67.0, 157.0)  # of the oldest generation; each newer one is nested outside it
+_SPACING = 27.0
+_UNIT = "GB/s"
 
 
 def draw(lang: str) -> Drawing:
@@ -63,11 +65,12 @@ def draw(lang: str) -> Drawing:
     ax.set_yscale("log")
     ax.set_ylim(1e10, 13e12)
     decades = (1e10, 1e11, 1e12, 1e13)
-    style.scale_y(ax, {value: labels.bandwidth(value) for value in decades}, grid=False)
+    style.scale_y(ax, {value: format_number(value / scale(_UNIT)) for value in decades}, grid=False)
+    style.write(ax, 0, ax.get_ylim()[1], _UNIT, dx=-8, dy=-12, align="right", color=style.MUTED)
     style.scale_x(ax, {})
     ax.spines["bottom"].set_visible(False)
 
-    columns = (8.0, _RISERS[0] + 2 * _SPACING + 6, _RISERS[1] + 2 * _SPACING + 6)
+    columns = (2.0, _RISERS[0] + 2 * _SPACING + 6, _RISERS[1] + 2 * _SPACING + 6)
     colors = (style.MEMORY, style.COMM, style.COMM)
     for x, place, color in zip(columns, words.places, colors, strict=True):
         style.write(ax, x, ax.get_ylim()[1], place, dy=-22, color=color, bold=True, size=style.SIZE)
@@ -106,7 +109,7 @@ def draw(lang: str) -> Drawing:
 
 def _stairs(ax: Axes, index: int, generation: Generation, columns: tuple[float, ...]) -> None:
     """Draw one generation: three treads, and two falls with the factor beside each."""
-    edges = (8.0, *(riser + index * _SPACING for riser in _RISERS), _WIDTH)
+    edges = (2.0, *(riser + index * _SPACING for riser in _RISERS), _WIDTH)
     opacity = (0.55, 0.75, 1.0)[index]
     for step, value in enumerate(generation.bandwidths):
         color = style.MEMORY if step == 0 else style.COMM
@@ -127,6 +130,6 @@ def _stairs(ax: Axes, index: int, generation: Generation, columns: tuple[float, 
     for step, factor in enumerate(generation.steps):
         x, (above, below) = edges[step + 1], generation.bandwidths[step : step + 2]
         ax.plot((x, x), (above, below), color=style.MUTED, lw=1)
-        middle = (above * below) ** 0.5
+        place = above**0.65 * below**0.35  # clear of the next tread's label
         words = f"÷{labels.significant(factor, 2)}"
-        style.write(ax, x, middle, words, dx=4, color=style.MUTED)
+        style.write(ax, x, place, words, dx=4, color=style.MUTED)

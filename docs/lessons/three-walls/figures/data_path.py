@@ -43,7 +43,7 @@ def data() -> Data:
 
 _CHIP_LEFT, _CHIP_RIGHT = 6.0, 98.0
 _ROWS = (92.0, 200.0, 288.0)
-_ENDS = (240.0, 274.0, 308.0)
+_ENDS = (236.0, 250.0, 244.0)
 _HEIGHT = 318.0
 _THICKEST = 92.0
 
@@ -94,7 +94,7 @@ def draw(lang: str) -> Drawing:
             waiting[index],
             dy=-8,
             align="right",
-            size=30,
+            size=26,
             color=color,
             bold=True,
         )

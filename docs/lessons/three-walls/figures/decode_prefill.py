@@ -92,8 +92,8 @@ def _shape(name: str) -> tuple[float, float]:
     return model.params.si, kv_bytes_per_token(*(round(part.si) for part in shape))
 
 
-_LEFT, _WIDTH, _ROOF, _LANE, _GAP = 92.0, 322.0, 150.0, 40.0, 26.0
-_INTENSITIES = (0.5, 1e4)
+_LEFT, _WIDTH, _ROOF, _LANE, _GAP = 93.0, 257.0, 150.0, 40.0, 26.0
+_INTENSITIES = (0.5, 4e4)
 
 
 def draw(lang: str) -> Drawing:
@@ -143,7 +143,7 @@ def draw(lang: str) -> Drawing:
         lw=1.2,
         clip_on=False,
     )
-    style.write(ax, numbers.cap, 0.5, words.key, dx=10, color=style.MUTED)
+    style.write(ax, _INTENSITIES[0], len(BATCHES) + 0.5, words.key, dx=6, color=style.MUTED)
     names = [_name(words, numbers, lane) for lane in numbers.lanes]
     shares = [
         format_quantity(lane.share, "%", 0 if lane.share > 0.1 else 1) for lane in numbers.lanes
@@ -219,4 +219,4 @@ def _draw_lane(ax: Axes, index: int, lane: Lane, name: str, share: str) -> None:
     ax.plot(lane.weights_only, y, "o", mfc=style.PAPER, mec=color, mew=1.5, ms=8)
     ax.plot(lane.intensity, y, "o", color=color, ms=9)
     style.write(ax, _INTENSITIES[0], y, name, dx=-10, align="right")
-    style.write(ax, _INTENSITIES[1], y, share, dx=-2, align="right", color=color, bold=True)
+    style.write(ax, _INTENSITIES[1], y, f"≤ {share}", dx=-2, align="right", color=color, bold=True)

@@ -50,7 +50,7 @@ def _sram(name: str) -> str:
     return f"SRAM {size.value:g} {size.unit}"
 
 
-_LEFT, _TOP, _WIDTH, _ROW = 104.0, 10.0, 312.0, 25.0
+_LEFT, _TOP, _WIDTH, _ROW = 104.0, 10.0, 248.0, 25.0
 
 
 def draw(lang: str) -> Drawing:
@@ -62,9 +62,9 @@ def draw(lang: str) -> Drawing:
     fig = style.figure(_TOP + height + 48)
     ax = style.axes(fig, _LEFT, _TOP, _WIDTH, height)
     ax.set_xscale("log")
-    ax.set_xlim(0.01, 1e4)
+    ax.set_xlim(0.01, 5e3)
     ax.set_ylim(height / _ROW, 0)
-    decades = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)
+    decades = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
     style.scale_x(
         ax,
         {value: format_number(value) if value >= 1 else f"{value:g}" for value in decades},

@@ -56,11 +56,11 @@ def _stated(name: str) -> float:
     return lessons.quantity(f"intro.h100_{name}").si
 
 
-_COLUMNS, _CELL, _STEP = 12, 13.0, 16.0
-_DIE = (8.0, 34.0, 222.0, 262.0)  # left, top, width, height
-_HBM = (318.0, 34.0, 114.0, 160.0)
+_COLUMNS, _CELL, _STEP = 12, 10.5, 13.0
+_DIE = (4.0, 34.0, 174.0, 220.0)  # left, top, width, height
+_HBM = (256.0, 34.0, 100.0, 150.0)
 _STACKS = 5
-_HEIGHT = 402.0
+_HEIGHT = 362.0
 _THICKEST = 40.0
 
 
@@ -95,15 +95,15 @@ def drawing(lang: str, module: str, lit: set[str]) -> Drawing:
     _box(ax, _DIE, style.INK, filled=False)
     style.write(ax, left, top - 16, common.die, bold=True)
     places = (divmod(i, _COLUMNS) for i in range(numbers.sms))
-    cells = (_cell(left + 17 + column * _STEP, top + 12 + row * _STEP) for row, column in places)
+    cells = (_cell(left + 10 + column * _STEP, top + 12 + row * _STEP) for row, column in places)
     together = Path.make_compound_path(*cells)  # a drawing with a box for each is twice as heavy
     ax.add_patch(PathPatch(together, fc=(compute, style.TINT), ec=compute, lw=1))
     middle = left + width / 2
     style.write(
-        ax, middle, top + 216, common.sms.format(**fill), align="center", color=compute, bold=True
+        ax, middle, top + 174, common.sms.format(**fill), align="center", color=compute, bold=True
     )
-    _box(ax, (left + 12, top + 232, width - 24, 22), memory, filled=True)
-    style.write(ax, middle, top + 243, common.l2.format(**fill), align="center", color=memory)
+    _box(ax, (left + 12, top + 190, width - 24, 22), memory, filled=True)
+    style.write(ax, middle, top + 201, common.l2.format(**fill), align="center", color=memory)
 
     x, y, wide, high = _HBM
     style.write(ax, x, y - 16, common.hbm.format(**fill), color=memory, bold=True)
@@ -122,12 +122,12 @@ def drawing(lang: str, module: str, lit: set[str]) -> Drawing:
     )
     style.write(ax, x, y + high + 34, common.inside.format(**fill), color=compute)
 
-    for name, row in (("link", 318.0), ("network", 362.0)):
+    for name, row in (("link", 278.0), ("network", 322.0)):
         thickness = max(1.0, _THICKEST * getattr(numbers, name) / numbers.bandwidth)
         ax.plot((left + 40, left + 40), (top + height, row), color=comm, lw=thickness)
         _wire(ax, (left + 40, x), row, thickness, comm)
         style.write(ax, left + 56, row - 14, fill[name], color=comm, bold=True)
-        style.write(ax, x + 8, row, getattr(common, name), color=comm)
+        style.write(ax, x + 4, row, getattr(common, name), color=comm)
     return Drawing(
         fig,
         words.title,

@@ -56,7 +56,7 @@ def draw(lang: str) -> Drawing:
     (peak, add, levels), words = data(), texts(__file__, lang)
     giga = scale("GFLOP/s")
     fig = style.figure(352)
-    ax = style.axes(fig, 46, 36, 372, 260)
+    ax = style.axes(fig, 44, 36, 300, 260)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlim(0.02, 100)

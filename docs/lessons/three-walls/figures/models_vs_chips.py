@@ -87,9 +87,9 @@ def draw(lang: str) -> Drawing:
         "models_yearly": labels.significant(yearly(models[-1].growth, numbers.years), 2),
         "chips_yearly": labels.significant(yearly(chips[-1].growth, numbers.years), 2),
     }
-    fig = style.figure(360)
-    ax = style.axes(fig, 62, 40, 372, 286)
-    ax.set_xlim(first - 0.15, last + 2.1)
+    fig = style.figure(374)
+    ax = style.axes(fig, 62, 40, 292, 300)
+    ax.set_xlim(first - 0.15, last + 2.7)
     ax.set_yscale("log")
     ax.set_ylim(0.16, 1.6e4)
     decades = (1, 10, 100, 1000, 10000)

@@ -25,60 +25,58 @@ def data() -> Data:
     return Data(lessons.quantity("q1.dram_util").si)
 
 
-_HEIGHT = 372.0
-_CENTRES = (72.0, 220.0, 368.0)
-_WIDTH = 140.0
+_TOP, _ROW = 80.0, 124.0  # of the first branch, and from one to the next
+_HEIGHT = _TOP + 3 * _ROW
+_STEM = 14.0
+_WALL = (26.0, 124.0)  # left and width of what names the wall
+_REMEDY = (162.0, 194.0)
 _COLORS = (style.MEMORY, style.COMPUTE, style.ACCENT)
 
 
 def draw(lang: str) -> Drawing:
-    """Draw the question, and for each answer the wall and its remedies."""
+    """Draw the question, and below it for each answer the wall and its remedies."""
     numbers, words = data(), texts(__file__, lang)
     fig, ax = style.canvas(_HEIGHT)
-    middle = style.WIDTH / 2
-    _box(ax, middle, 34, 324, 52, style.MUTED, filled=False)
-    style.write(ax, middle, 34, words.question, align="center", size=style.SIZE)
+    _box(ax, (4, 8), (style.WIDTH - 8, 52), style.MUTED, filled=False)
+    style.write(ax, style.WIDTH / 2, 34, words.question, align="center")
     fill = {
         "dram": format_quantity(numbers.dram, "%"),
         "ceiling": format_quantity(lessons.quantity("q1.dram_ceiling").si, "%"),
     }
-    for x, color, branch in zip(_CENTRES, _COLORS, words.branches, strict=True):
-        ax.plot((middle, middle, x, x), (60, 78, 78, 94), color=style.MUTED, lw=1.5)
-        style.write(ax, x, 114, branch.reading, align="center", bold=True)
-        ax.annotate(
-            "",
-            (x, 154),
-            (x, 134),
-            arrowprops={"arrowstyle": "-|>", "color": color, "lw": 1.5, "shrinkA": 0, "shrinkB": 0},
-        )
-        _box(ax, x, 174, _WIDTH, 40, color, filled=True)
+    left, width = _WALL
+    for index, (color, branch) in enumerate(zip(_COLORS, words.branches, strict=True)):
+        top = _TOP + index * _ROW
+        wall = top + 62
+        ax.plot((_STEM, _STEM, left), (60, wall, wall), color=style.MUTED, lw=1.5)
+        style.write(ax, left, top + 22, branch.reading, bold=True)
+        _box(ax, (left, wall - 18), (width, 36), color, filled=True)
         style.write(
-            ax, x, 174, branch.wall, align="center", size=style.LARGE, color=style.PAPER, bold=True
+            ax,
+            left + width / 2,
+            wall,
+            branch.wall,
+            align="center",
+            size=style.SIZE,
+            color=style.PAPER,
+            bold=True,
         )
-        _box(ax, x, 262, _WIDTH, 124, color, filled=False)
-        style.write(ax, x, 262, branch.remedy, align="center")
-    style.write(
-        ax,
-        _CENTRES[0],
-        346,
-        words.here.format(**fill),
-        align="center",
-        color=style.MEMORY,
-        bold=True,
-    )
+        ax.plot((left + width, _REMEDY[0]), (wall, wall), color=color, lw=1.5)
+        _box(ax, (_REMEDY[0], top), (_REMEDY[1], _ROW - 12), color, filled=False)
+        style.write(ax, _REMEDY[0] + 10, top + (_ROW - 12) / 2, branch.remedy)
+    style.write(ax, left, _TOP + 98, words.here.format(**fill), color=style.MEMORY, bold=True)
     return Drawing(
         fig, words.title, words.alt.format(**fill), words.caption.format(**fill), table=None
     )
 
 
 def _box(
-    ax: Axes, x: float, y: float, width: float, height: float, color: str, *, filled: bool
+    ax: Axes, corner: tuple[float, float], size: tuple[float, float], color: str, *, filled: bool
 ) -> None:
+    """Draw a rounded box from its upper left corner."""
     ax.add_patch(
         FancyBboxPatch(
-            (x - width / 2, y - height / 2),
-            width,
-            height,
+            corner,
+            *size,
             boxstyle="round,pad=0,rounding_size=6",
             fc=color if filled else "none",
             ec=color,

@@ -70,7 +70,7 @@ def _stated(value: tables.Value) -> tuple[float, ...]:
 
 _UNITS = ("TFLOP/s", "TB/s", "FLOP/byte", "GB/s", "GB/s")
 _COLORS = (style.COMPUTE, style.MEMORY, style.ACCENT, style.COMM, style.COMM)
-_LEFT, _LONGEST, _ROW, _PANEL = 48.0, 260.0, 19.0, 110.0
+_LEFT, _LONGEST, _ROW, _PANEL = 44.0, 186.0, 19.0, 110.0
 
 
 def draw(lang: str) -> Drawing:

@@ -96,7 +96,7 @@ def draw(lang: str) -> Drawing:
     numbers, words = data(), texts(__file__, lang)
     first, last = RANKS[0], RANKS[-1]
     fig = style.figure(380)
-    ax = style.axes(fig, 30, 36, 386, 294)
+    ax = style.axes(fig, 28, 36, 304, 294)
     ax.set_xscale("log", base=2)
     ax.set_xlim(first, last)
     ax.set_ylim(0, 2.6)
@@ -187,7 +187,7 @@ def _draw_layers(ax: Axes, numbers: Data, words: Any) -> None:
     ax.plot(ranks, floor, color=style.COMM, lw=1)
     ax.plot(ranks, smooth, color=style.MUTED, lw=1.4, ls=(0, (4, 3)))
     ax.plot(ranks, total, color=style.INK, lw=2.5)
-    style.write(ax, first, 0.85, words.compute, dx=6, color=style.COMPUTE, bold=True)
+    style.write(ax, first, 0.7, words.compute, dx=6, color=style.COMPUTE, bold=True)
     style.write(ax, first, floor[0] / 2, words.volume, dx=6, dy=8, color=style.COMM, bold=True)
     style.write(
         ax, last, total[-1], words.latency, dy=-12, align="right", color=style.ACCENT, bold=True

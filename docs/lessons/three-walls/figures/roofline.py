@@ -77,7 +77,7 @@ def draw(lang: str) -> Drawing:
     main = roofs[MAIN]
     tera = scale("TFLOP/s")
     fig = style.figure(384)
-    ax = style.axes(fig, 46, 36, 372, 292)
+    ax = style.axes(fig, 44, 36, 290, 292)
     prepare(ax, (1, 1e4), (1, 5000))
     style.scale_x(ax, {10.0**n: format_number(10**n) for n in range(5)}, words.x)
     style.scale_y(ax, {10.0**n: format_number(10**n) for n in range(4)}, words.y, grid=False)
@@ -115,7 +115,9 @@ def draw(lang: str) -> Drawing:
         "others": labels.listed((ridge[name] for name in roofs if name != MAIN), lang),
     }
     style.write(ax, main.ridge, 40, words.ridge.format(**fill), dx=8, bold=True)
-    style.write(ax, 12, 4, words.memory, color=style.MEMORY, bold=True)
+    style.write(
+        ax, main.ridge, 4, words.memory, dx=-8, align="right", color=style.MEMORY, bold=True
+    )
     style.write(ax, main.ridge, 4, words.compute, dx=8, color=style.COMPUTE, bold=True)
     rows = tuple(
         (name, labels.rate(roof.peak), labels.bandwidth(roof.bandwidth), f"{ridge[name]} FLOP/byte")

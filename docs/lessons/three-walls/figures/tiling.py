@@ -38,9 +38,9 @@ def data() -> tuple[Tile, ...]:
 
 
 _TILES = 3
-_CELL = 18.0
-_PANEL = (208.0, 122.0)  # width and height
-_MATRICES = (0.0, 68.0, 136.0)  # left edges of A, B, C in a panel
+_CELL = 14.5
+_PANEL = (168.0, 112.0)  # width and height
+_MATRICES = (0.0, 56.0, 112.0)  # left edges of A, B, C in a panel
 _TARGET = 1  # row and column of the tile of C that is computed
 
 
@@ -51,7 +51,7 @@ def draw(lang: str) -> Drawing:
     fig = style.figure(2 * height + 10)
     for step, heading in enumerate(words.steps):
         down, right = divmod(step, 2)
-        ax = style.axes(fig, 10 + right * (width + 14), 10 + down * height, width, height)
+        ax = style.axes(fig, 6 + right * (width + 16), 10 + down * height, width, height)
         ax.set_axis_off()
         ax.set_xlim(0, width)
         ax.set_ylim(height, 0)
@@ -92,7 +92,7 @@ def _panel(ax: Axes, step: int, heading: str) -> None:
             place = (x + column * _CELL, 24 + row * _CELL)
             ax.add_patch(Rectangle(place, _CELL, _CELL, fc=(color, shade), ec=color, lw=1))
         style.write(ax, x + side / 2, 34 + side, name, align="center")
-    for sign, x in (("×", 61.0), ("=", 129.0)):
+    for sign, x in (("×", 49.75), ("=", 105.75)):
         style.write(ax, x, 24 + _TILES * _CELL / 2, sign, align="center")
 
 
